@@ -1,0 +1,193 @@
+"""What a source is: the contract, and the small things that every source shares.
+
+A source turns the log files of one kind of agent into the records of `dedupstats.model`. It knows nothing
+of the store, of repeat rules or of policies. Adding one: a file in this folder with a class that fulfils
+`Source`, a line in `sources/__init__.py` (or an entry point `dedupstats.sources`), and a test file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from dedupstats.model import Provenance, ReadOnly, Record
+
+if TYPE_CHECKING:
+    from dedupstats.sources.probe import Probe
+
+
+class Place(NamedTuple):
+    """A default place where a source's logs lie."""
+
+    path: Path
+    shown_as: str
+    """as a person writes it (`~/.claude/projects`)"""
+
+
+class FileInfo(NamedTuple):
+    """A file as the walk met it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Claim(NamedTuple):
+    """A source's word that a file is its own."""
+
+    unit_key: str
+    """names the unit that the file belongs to (a path); files with the same unit key are read together"""
+
+
+class Tool(NamedTuple):
+    """What a source knows of one of its tools, as data."""
+
+    category: str | None
+    read_only: ReadOnly
+    target: tuple[str, ...] = ()
+    """arguments that name what the call is about, joined by a blank"""
+    provenance: Provenance = Provenance.TABLE
+
+
+class Capabilities(NamedTuple):
+    """What a source's logs hold; what they do not hold, no command may pretend to know."""
+
+    content: bool
+    """hashes of shown text: repeat rules by bytes apply"""
+    usage: bool
+    sessions: bool
+    hints: bool
+    note: str
+    """one line for people: what figures from this source mean"""
+
+
+@dataclass(slots=True)
+class Unit:
+    """What must be read together: a session file with its companions, or one database."""
+
+    source: str
+    key: str
+    files: list[FileInfo] = field(default_factory=list)
+    probes: dict[str, Probe] = field(default_factory=dict)
+    """by path, where the file was looked at in this run"""
+
+
+def hash64(*parts: str) -> int:
+    """Signed 64-bit hash of some text: the key of everything in the store.
+
+    The same native ids give the same key on every machine, so stores can be merged. Parts are separated by
+    NUL. Source: DESIGN.md section 4, Store.
+
+    Example:
+        >>> hash64("claude_code", "a") == hash64("claude_code", "a") != hash64("claude_codea")
+        True
+    """
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
+
+
+_MASK = (1 << 64) - 1
+_ODD = 0x9E3779B97F4A7C15
+_TOP = 1 << 63
+
+
+def mix64(key: int, number: int) -> int:
+    """Signed 64-bit hash of a key and a small number: cheap keys for the many rows of one context.
+
+    One round of splitmix64 (Steele et al. 2014) over both.
+    """
+    value = (key + (number + 1) * _ODD) & _MASK
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+    value ^= value >> 31
+    return value - (1 << 64) if value & _TOP else value
+
+
+class Names:
+    """Interns text that repeats (tools, models, sessions, versions ...) to 64-bit keys.
+
+    One object serves one import; `ingest` writes what is new into the store.
+
+    Attributes:
+        texts: Key to text.
+        tools: Key to (name, category, read-only, provenance, bytes of the name).
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+        self.tools: dict[int, tuple[str, str | None, str, str, int]] = {}
+        self._keys: dict[str, int] = {}
+        self._tool_keys: dict[tuple[str, str | None, str, str], int] = {}
+
+    def key(self, text: str) -> int:
+        """The key of a text; the same text has the same key in every store."""
+        key = self._keys.get(text)
+        if key is None:
+            key = self._keys[text] = hash64(text)
+            self.texts[key] = text
+        return key
+
+    def optional(self, text: str | None) -> int | None:
+        """The key of a text, or None for none or an empty one."""
+        return self.key(text) if text else None
+
+    def tool(
+        self,
+        name: str,
+        category: str | None = None,
+        read_only: ReadOnly = ReadOnly.UNKNOWN,
+        provenance: Provenance = Provenance.NONE,
+    ) -> int:
+        """The key of a tool together with what is known about it in this log."""
+        found = (name, category, read_only.value, provenance.value)
+        key = self._tool_keys.get(found)
+        if key is None:
+            key = self._tool_keys[found] = hash64("tool", name, category or "", read_only, provenance)
+            self.tools[key] = (*found, len(name.encode("utf-8", "surrogatepass")))
+        return key
+
+
+@dataclass(slots=True)
+class Reading:
+    """How a unit is to be read."""
+
+    names: Names
+    keep_content: bool = False
+    keep_targets: bool = True
+    max_line_bytes: int = 16 * 1024 * 1024
+    """longer lines are skipped and counted without being held"""
+
+
+class Source(Protocol):
+    """One kind of log. See the module's docstring for how to add one."""
+
+    name: str
+    """`claude_code`: the word of the vocabulary, used in tables and options"""
+    title: str
+    """as people read it: `Claude Code`"""
+    capabilities: Capabilities
+
+    def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
+        """Default places, most usual first, whether they exist or not.
+
+        Args:
+            env: Environment variables.
+            home: The user's home folder.
+            platform: `sys.platform`.
+        """
+
+    def claim(self, probe: Probe) -> Claim | None:
+        """Whether a file is this source's, judged by its content alone. Exclusive among sources."""
+
+    def companions(self, path: str) -> list[str]:
+        """Files or folders that must be read with the file at `path`, whether they exist or not."""
+
+    def read(self, unit: Unit, reading: Reading) -> Iterator[Record]:
+        """The records of a unit, in an order that is the same on every run.
+
+        Raises:
+            UnreadableUnitError: Nothing of the unit can be read.
+        """
