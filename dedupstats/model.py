@@ -14,6 +14,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+Digest = bytes
+"""a SHA-256; named, because records have a field called `bytes`"""
+
 
 class Class(StrEnum):
     """What a tool result was when the model was shown it (first match wins)."""
@@ -190,7 +193,7 @@ class Emission(NamedTuple):
     klass: Class
     is_error: bool
     did_not_run: bool
-    sha256: bytes
+    sha256: Digest
     sha64: int
     bytes: int
     chars: int
@@ -229,7 +232,7 @@ class Entered(NamedTuple):
     newlines: int
     other_ascii: int
     non_ascii: int
-    sha256: bytes | None
+    sha256: Digest | None
     """of a file's content: it puts bytes in sight without a tool result"""
     target_sha64: int | None
 
@@ -338,7 +341,7 @@ class Ignored(NamedTuple):
 
     path: str
     type: str
-    count: int
+    records: int
 
 
 Record = (

@@ -8,14 +8,15 @@ of the store, of repeat rules or of policies. Adding one: a file in this folder 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dedupstats.model import Provenance, ReadOnly, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
     from dedupstats.sources.probe import Probe
 
 
@@ -150,6 +151,10 @@ class Names:
         return key
 
 
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Longer lines are skipped and counted without being held."""
+
+
 @dataclass(slots=True)
 class Reading:
     """How a unit is to be read."""
@@ -157,8 +162,7 @@ class Reading:
     names: Names
     keep_content: bool = False
     keep_targets: bool = True
-    max_line_bytes: int = 16 * 1024 * 1024
-    """longer lines are skipped and counted without being held"""
+    max_line_bytes: int = MAX_LINE_BYTES
 
 
 class Source(Protocol):

@@ -60,7 +60,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def to_storable(text: str) -> str:
-    """The text as DuckDB accepts it: lone surrogates written as visible escapes (`\\\\ud83d`)."""
+    r"""The text as DuckDB accepts it: lone surrogates written as visible escapes (`\\\\ud83d`)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -74,7 +74,7 @@ def sha64(data: bytes) -> int:
 
 
 def measure(text: str, hashed_suffix: bytes = b"") -> Measured:
-    """Measure a text as the model was shown it.
+    r"""Measure a text as the model was shown it.
 
     Args:
         text: The shown text.
@@ -98,9 +98,7 @@ def measure(text: str, hashed_suffix: bytes = b"") -> Measured:
         counts = (np.bincount(np.frombuffer(data, np.uint8), minlength=256) @ _MATRIX).tolist()
     else:
         lines, counts = 0, (0, 0, 0, 0, 0)
-    return Measured(
-        digest, int.from_bytes(digest[:8], "big", signed=True), size, len(text), lines, *counts
-    )
+    return Measured(digest, int.from_bytes(digest[:8], "big", signed=True), size, len(text), lines, *counts)
 
 
 def class_counts(data: bytes) -> tuple[int, int, int, int, int]:

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dedupstats.errors import UnreadableUnitError
 
@@ -34,7 +34,7 @@ class Probe:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._connection: sqlite3.Connection | None = None
 
-    def __enter__(self) -> Probe:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,10 +105,7 @@ class Probe:
             ]
             return {
                 name: frozenset(
-                    row[1]
-                    for row in self.database.execute(
-                        f"pragma table_info({_quoted(name)})"
-                    ).fetchall()
+                    row[1] for row in self.database.execute(f"pragma table_info({_quoted(name)})").fetchall()
                 )
                 for name in names
             }

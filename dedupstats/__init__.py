@@ -1,0 +1,1 @@
+"""How much of what coding agents are shown had they been shown before, from the agents' own logs."""

@@ -1,0 +1,51 @@
+"""The table of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dedupstats._version import __version__
+from dedupstats.cli import export, import_, rates, report, sql
+from dedupstats.cli.options import Db
+
+app = typer.Typer(
+    name="dedupstats",
+    no_args_is_help=False,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dedupstats {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    db: Db = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """How much of what coding agents are shown had they been shown before?
+
+    Without a command: imports the logs found in the default places, then prints the short report.
+    Nothing leaves this machine, and no log is changed.
+    """
+    del version
+    if context.invoked_subcommand is None:
+        report.short(db)
+
+
+app.command("import")(import_.import_logs)
+app.command("rates")(rates.rates)
+app.command("report")(report.report)
+app.command("sql")(sql.sql)
+app.command("export")(export.export)

@@ -1,0 +1,214 @@
+"""Text for people: foreign names made safe for each output, numbers as people read them, names made short.
+
+Names of tools, projects and models come from logs and may hold anything: escape sequences, line ends,
+markup of every kind, formulas, half surrogates. Each output has one function that makes such a text plain
+text there (fault cases of class U).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NO_DATA = "no data"
+"""Shown where there is nothing to divide by (fault case S08)."""
+
+_LINE_ENDS = "\t\n\r"
+_HIDDEN = re.compile(
+    # C0, DEL and C1; marks, embeddings, overrides and isolates of writing direction; line and paragraph
+    # separators; halves of surrogate pairs, which no UTF-8 output can hold
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SHORT_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]~|]")
+_MARKDOWN_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"})
+_MARKDOWN_LINKS = re.compile(
+    r"[@#](?=\w)"  # mentions, issues
+    r"|:(?=[\w+/-])"  # addresses, emoji codes
+    r"|\bwww(?=\.)|\bGH-(?=\d)",
+    re.IGNORECASE,
+)
+
+
+# -- foreign text ---------------------------------------------------------------------------------------------
+
+
+def safe_text(text: str) -> str:
+    r"""The text on one line, its control and direction characters as visible escapes (U03, U13).
+
+    Example:
+        >>> print(safe_text("a\x1b[2Jb\nc\u202ed"))
+        a\x1b[2Jb\nc\u202ed
+    """
+    return _HIDDEN.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    return _SHORT_ESCAPES.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")  # noqa: PLR2004
+
+
+def safe_markdown(text: str) -> str:
+    """The text as one cell of a Markdown table, shown literally (U12).
+
+    Nothing in it becomes markup, HTML, a mention, a link to an issue or address, or an emoji: where GitHub
+    looks at the finished text, a zero-width space parts what it would look for.
+
+    Example:
+        >>> safe_markdown("a|b @team #12")
+        'a\\\\|b @&#8203;team #&#8203;12'
+    """
+    literal = _MARKDOWN.sub(r"\\\g<0>", safe_text(text)).translate(_MARKDOWN_ENTITIES)
+    return _MARKDOWN_LINKS.sub(r"\g<0>&#8203;", literal)
+
+
+def safe_csv(text: str) -> str:
+    """The text as a CSV cell that no spreadsheet takes for a formula (U05); quoting is the CSV writer's.
+
+    Line ends stay: a reader gets one field of the same text (U06).
+
+    Example:
+        >>> safe_csv("=1+1"), safe_csv("a=1")
+        ("'=1+1", 'a=1')
+    """
+    marked = f"'{text}" if text.startswith(_FORMULA) else text
+    return _HIDDEN.sub(lambda match: match[0] if match[0] in _LINE_ENDS else _escaped(match), marked)
+
+
+def safe_html(text: str) -> str:
+    """The text as HTML text or as the value of a quoted attribute (U07).
+
+    Example:
+        >>> safe_html("</script>")
+        '&lt;/script&gt;'
+    """
+    return html.escape(safe_text(text), quote=True)
+
+
+def valid_utf8(text: str) -> str:
+    r"""The text with halves of surrogate pairs as visible escapes, everything else as it is: for JSON.
+
+    Example:
+        >>> print(valid_utf8("a\ud83d"))
+        a\ud83d
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# -- numbers --------------------------------------------------------------------------------------------------
+
+
+def count(number: int) -> str:
+    """A count with thousands separators.
+
+    Example:
+        >>> count(-12345)
+        '-12,345'
+    """
+    return f"{number:,}"
+
+
+def size(number: int) -> str:
+    """Bytes in decimal units, three digits or more.
+
+    Example:
+        >>> size(999), size(1_000), size(48_250_000), size(-90)
+        ('999 B', '1.00 kB', '48.2 MB', '-90 B')
+    """
+    value = float(abs(number))
+    sign = "-" if number < 0 else ""
+    if value < 1000:  # noqa: PLR2004
+        return f"{number} B"
+    for unit in ("kB", "MB", "GB", "TB"):
+        value /= 1000
+        # what would be rounded up to 1,000 belongs to the next unit
+        if value < 999.5 or unit == "TB":  # noqa: PLR2004
+            break
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0  # noqa: PLR2004
+    return f"{sign}{value:,.{digits}f} {unit}"
+
+
+def percent(share: float | None) -> str:
+    """A share as people read it: one decimal; a trace is never shown as nothing, nor all but one as all.
+
+    Example:
+        >>> percent(0.485), percent(0.0), percent(0.0001), percent(0.99999), percent(-0.3586), percent(None)
+        ('48.5 %', '0.0 %', '<0.1 %', '>99.9 %', '-35.9 %', 'no data')
+    """
+    if share is None:
+        return NO_DATA
+    value = share * 100 + 0.0  # no negative zero
+    if 0 < abs(value) < 0.05:  # noqa: PLR2004
+        return "<0.1 %" if value > 0 else ">-0.1 %"
+    if 99.95 <= value < 100:  # noqa: PLR2004
+        return ">99.9 %"
+    return f"{value:,.1f} %"
+
+
+def part_of(part: int, whole: int) -> str:
+    """A percentage with its numerator and denominator.
+
+    Example:
+        >>> part_of(537, 943), part_of(0, 0)
+        ('537 of 943 (56.9 %)', '0 of 0 (no data)')
+    """
+    return f"{count(part)} of {count(whole)} ({percent(part / whole if whole else None)})"
+
+
+# -- names ----------------------------------------------------------------------------------------------------
+
+
+def short_path(path: str) -> str:
+    r"""The last part of a POSIX or Windows path.
+
+    Example:
+        >>> short_path("/home/a/app/"), short_path("C:\\work\\app"), short_path("app"), short_path("/")
+        ('app', 'app', 'app', '/')
+    """
+    return _parts(path)[-1] if _parts(path) else path
+
+
+def short_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Each path's shortest ending that no other of them shares, so that two projects never look like one.
+
+    Example:
+        >>> short_paths(["/a/x/app", "/a/y/app", "/a/lib"])
+        {'/a/x/app': 'x/app', '/a/y/app': 'y/app', '/a/lib': 'lib'}
+    """
+    short: dict[str, str] = {}
+    open_paths = list(dict.fromkeys(paths))
+    depth = 1
+    while open_paths:
+        endings = {path: "/".join(_parts(path)[-depth:]) or path for path in open_paths}
+        uses = Counter(endings.values())
+        for path in list(endings):
+            whole = depth >= len(_parts(path))
+            if uses[endings[path]] == 1 or whole:
+                short[path] = endings[path] if uses[endings[path]] == 1 else path
+        open_paths = [path for path in open_paths if path not in short]
+        depth += 1
+    return short
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in re.split(r"[/\\]", path) if part]
+
+
+def anonymised(text: str, kind: str) -> str:
+    """A stand-in for a name: the same for the same name on every machine, and without it.
+
+    Example:
+        >>> anonymised("/home/a/app", "project")
+        'project-6af7dc'
+    """
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}-{digest[:6]}"

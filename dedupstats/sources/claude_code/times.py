@@ -1,0 +1,69 @@
+"""Timestamps of rows: UTC microseconds, or None for what is no time."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+EARLIEST = 0
+LATEST = 7_258_118_400_000_000
+"""year 2200: a larger number is no time, however its unit is read"""
+UNITS = ((100_000_000_000, 1_000_000), (100_000_000_000_000, 1_000), (100_000_000_000_000_000, 1))
+"""numbers below the first are seconds (until the year 5138), then milliseconds, then microseconds"""
+MEMO_MINUTES = 4096
+
+_NUMBER = re.compile(r"\s*\d+(?:\.\d+)?\s*")
+_MINUTES: dict[str, int] = {}
+
+
+def microseconds(stamp: str | float | None) -> int | None:
+    """The time that a row states, or None if it states none (fault cases T11, T14).
+
+    Example:
+        >>> microseconds("2026-03-24T04:17:11.733Z") == microseconds(1774325831733)
+        True
+        >>> microseconds("yesterday afternoon") is None
+        True
+    """
+    # Nearly all stamps look like 2026-03-24T04:17:11.733Z; the minute is looked up, the rest is arithmetic.
+    if isinstance(stamp, str) and len(stamp) == 24 and stamp[23] == "Z" and stamp[19] == ".":  # noqa: PLR2004
+        base = _MINUTES.get(stamp[:16])
+        second, fraction = stamp[17:19], stamp[20:23]
+        if base is not None and stamp[16] == ":" and second.isdecimal() and fraction.isdecimal():
+            seconds = int(second)
+            if seconds < 60:  # noqa: PLR2004
+                return base + seconds * 1_000_000 + int(fraction) * 1_000
+    return _slowly(stamp)
+
+
+def _slowly(stamp: str | float | None) -> int | None:
+    if isinstance(stamp, str):
+        if _NUMBER.fullmatch(stamp):
+            return _from_number(float(stamp))
+        try:
+            time = datetime.fromisoformat(stamp.strip())
+        except ValueError:
+            return None
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        value = (time - EPOCH) // MICROSECOND
+        if not EARLIEST < value < LATEST:
+            return None
+        if time.utcoffset() == timedelta(0) and stamp[16:17] == ":":
+            if len(_MINUTES) >= MEMO_MINUTES:
+                _MINUTES.clear()
+            _MINUTES[stamp[:16]] = value - value % 60_000_000
+        return value
+    if isinstance(stamp, bool) or stamp is None:
+        return None
+    return _from_number(stamp)
+
+
+def _from_number(number: float) -> int | None:
+    for below, factor in UNITS:
+        if 0 < number < below:
+            value = round(number * factor)
+            return value if value < LATEST else None
+    return None

@@ -1,0 +1,103 @@
+"""The `docker_agent` source: docker-agent's `session.db` and its JSON exports (docker-agent.md section 3).
+
+One file is one unit. `layout` turns either layout of a database, or an export, into sessions made of items;
+`thread` turns the items of one session into records; `messages` holds what a single message says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dedupstats.errors import UnreadableUnitError
+from dedupstats.sources.base import Capabilities, Claim, Place
+from dedupstats.sources.docker_agent.layout import (
+    Problem,
+    is_database,
+    is_export,
+    orphans,
+    sessions_of_database,
+    sessions_of_export,
+)
+from dedupstats.sources.docker_agent.thread import Tally, Thread
+from dedupstats.sources.probe import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dedupstats.model import Record
+    from dedupstats.sources.base import Reading, Unit
+    from dedupstats.sources.docker_agent.layout import Session
+
+
+class DockerAgent:
+    """docker-agent's databases, their set-aside `.bak` files, and its exports."""
+
+    name = "docker_agent"
+    title = "docker-agent"
+    capabilities = Capabilities(
+        content=True,
+        usage=True,
+        sessions=True,
+        hints=True,
+        note="what the model was shown, after all rewrites; what configuration cuts later leaves no trace",
+    )
+
+    def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
+        """The database, and the one that an automatic recovery set aside (docker-agent.md section 3.1)."""
+        windows = platform == "win32"
+        base = Path(env.get("USERPROFILE" if windows else "HOME") or home)
+        shown = r"%USERPROFILE%\.cagent" + "\\" if windows else "~/.cagent/"
+        return [Place(base / ".cagent" / name, shown + name) for name in ("session.db", "session.db.bak")]
+
+    def claim(self, probe: Probe) -> Claim | None:
+        """A SQLite database or a JSON document of docker-agent's shape."""
+        mine = is_database(probe.tables) if probe.is_sqlite else is_export(_document(probe))
+        return Claim(probe.path) if mine else None
+
+    def companions(self, path: str) -> list[str]:
+        """The write-ahead log: rows, and even the schema, may be in it alone."""
+        return [f"{path}-wal"]
+
+    def read(self, unit: Unit, reading: Reading) -> Iterator[Record]:
+        """The records of one database or export, session by session, sub-sessions after their parent.
+
+        Yields:
+            Per session its `Context`, then what its items hold in stored order; then `Ignored` by type of
+            item, and one `FileCount` whose records are items.
+
+        Raises:
+            UnreadableUnitError: The file is damaged as a whole, or not docker-agent's.
+        """
+        probe = unit.probes.get(unit.key)
+        if probe is not None:
+            yield from _read(probe, reading)
+        else:
+            with Probe(unit.key, sum(file.size for file in unit.files)) as probe:
+                yield from _read(probe, reading)
+
+
+def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
+    tally = Tally(probe.path)
+    for session in _sessions(probe):
+        if isinstance(session, Problem):
+            yield tally.skip(session.line, session.reason)
+        else:
+            yield from Thread(session, reading, tally).records()
+    if probe.is_sqlite:
+        tally.ignore("item of a deleted session", orphans(probe))
+    yield from tally.totals()
+
+
+def _sessions(probe: Probe) -> Iterator[Session | Problem]:
+    if probe.is_sqlite and is_database(probe.tables):
+        return sessions_of_database(probe)
+    if is_export(_document(probe)):
+        return sessions_of_export(probe.document)
+    message = f"{probe.path}: neither a session database nor a session export of docker-agent"
+    raise UnreadableUnitError(message)
+
+
+def _document(probe: Probe) -> Any:
+    """The JSON document, or None; most foreign ones are told by their beginning alone, without parsing."""
+    return probe.document if b'"messages"' in probe.head else None
