@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,58 @@ class Concentration:
     top1: int
     top5: int
     name: str | None
+
+
+def distribution(parts: Iterable[tuple[int, int]]) -> Distribution:
+    """The distribution over sessions of (repeated bytes, all bytes).
+
+    Example:
+        >>> distribution([(0, 500), (0, 90), (60, 100), (0, 0)])
+        Distribution(n=3, with_any=1, median=0.0, p90=0.48, max=0.6, empty=1)
+    """
+    pairs = list(parts)
+    shares = sorted(part / whole for part, whole in pairs if whole)
+    return Distribution(
+        n=len(shares),
+        with_any=sum(share > 0 for share in shares),
+        median=quantile(shares, 0.5),
+        p90=quantile(shares, 0.9),
+        max=shares[-1] if shares else None,
+        empty=len(pairs) - len(shares),
+    )
+
+
+def concentration(groups: Iterable[tuple[str, int]]) -> Concentration:
+    """How much of a sum its largest groups hold; groups are (name, bytes).
+
+    Example:
+        >>> concentration([("a", 10), ("b", 0), ("c", 90)])
+        Concentration(total=100, groups=2, top1=90, top5=100, name='c')
+    """
+    held = [(name, size) for name, size in groups if size]
+    # equal sizes are told apart by name, so that the same history names the same group
+    top = heapq.nsmallest(5, held, key=lambda group: (-group[1], group[0]))
+    return Concentration(
+        total=sum(size for _, size in held),
+        groups=len(held),
+        top1=top[0][1] if top else 0,
+        top5=sum(size for _, size in top),
+        name=top[0][0] if top else None,
+    )
+
+
+def quantile(ordered: Sequence[float], at: float) -> float | None:
+    """A quantile of ordered numbers, linear between neighbours; None of none.
+
+    Example:
+        >>> quantile([1, 2, 3, 4], 0.5), quantile([1, 2, 3, 4], 0.9)
+        (2.5, 3.7)
+    """
+    if not ordered:
+        return None
+    place = at * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    # one rounding less than lower + part * (upper - lower): 1, 2, 3, 4 give 3.7 and not 3.7000000000000002
+    part = place - below
+    return ordered[below] * (1 - part) + ordered[above] * part

@@ -8,12 +8,16 @@ results and of the repeats by each rule (DESIGN.md section 6). All of it is summ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from dedupstats.analytics.window import Window
+from dedupstats.analytics.concentration import concentration, distribution
+from dedupstats.analytics.window import Window, day_start, fixed_offset, local_zone, zone_info
+from dedupstats.errors import UsageError
+from dedupstats.model import Class
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from collections.abc import Callable, Iterable
 
     from dedupstats.analytics.concentration import Concentration, Distribution
     from dedupstats.store.store import Store
@@ -147,6 +151,86 @@ class Rates:
     token_rule: str = TOKEN_RULE
 
 
+def rates(
+    store: Store,
+    *,
+    by: By = "tool",
+    all_rules: bool = False,
+    key: Key = "exact",
+    window: Window | None = None,
+    tz: str | None = None,
+) -> Rates:
+    """Repeat rates per group and in total.
+
+    Args:
+        store: An open store; reading is enough.
+        by: What to group by; `agent` is the agent program with the name of its subagent.
+        all_rules: All rules of `RULES` instead of `DEFAULT_RULES`.
+        key: Compare calls exactly, or after normalising their arguments (paths, blanks, descriptions).
+        window: What to count; everything by default.
+        tz: Time zone of days, weeks and months; by default the window's, else the local one.
+
+    Raises:
+        UsageError: `by` or `tz` is unknown.
+
+    Example:
+        >>> from dedupstats.store.store import open_store
+        >>> with open_store(":memory:") as store:
+        ...     found = rates(store, by="tool", tz="UTC")
+        >>> found.total.results, found.rules
+        (Tally(results=0, bytes=0, tokens=0), ('call-session', 'repeat-session', 'repeat-in-sight'))
+    """
+    if by not in get_args(By):
+        raise UsageError(f"cannot group by {by!r}", f"known are {', '.join(get_args(By))}")
+    window = window or Window()
+    zone = tz or window.zone or local_zone()
+    zone_info(zone)
+    rules = tuple(rule for rule in RULES if all_rules or rule.name in DEFAULT_RULES)
+    columns = [rule.column(key) for rule in rules]
+    names = tuple(rule.name for rule in rules)
+
+    cells = _cells(store, window, _group(store, by, zone), columns)
+    rows = _rows(cells, by, names, window, zone)
+    total = _row("total", [cell for row in cells.values() for cell in row], names)
+    per_session = store.query(
+        f"select session_id, sum(bytes), {_repeated(columns)} {_counted(window)} and not is_copy "
+        "group by session_key, session_id order by all",
+        window.where()[1],
+    )
+    call = "norm_key" if key == "normalised" else "call_key"
+    per_call = store.query(
+        f"select min(tool), {_repeated(columns)} {_counted(window)} and ({' or '.join(columns)}) "
+        # a result whose call is not in its file is a call of its own
+        f"group by coalesce({call}, emission_key), {call} is null order by all",
+        window.where()[1],
+    )
+    first, last, _ = _dates(store, window)
+    return Rates(
+        by=by,
+        key=key,
+        rules=names,
+        rows=rows,
+        total=total,
+        sessions={
+            name: distribution((row[place], row[1]) for row in per_session)
+            for place, name in enumerate(names, start=2)
+        },
+        by_session={
+            name: concentration((row[0], row[place]) for row in per_session)
+            for place, name in enumerate(names, start=2)
+        },
+        by_call={
+            name: concentration((row[0], row[place]) for row in per_call)
+            for place, name in enumerate(names, start=1)
+        },
+        undated=_dates(store, window.whole())[2],
+        window=window,
+        first=first,
+        last=last,
+        zone=zone,
+    )
+
+
 def share(part: int, whole: int) -> float | None:
     """The part of a whole, 0 to 1; None where there is nothing to divide by (fault case S08).
 
@@ -155,3 +239,159 @@ def share(part: int, whole: int) -> float | None:
         (0.25, None)
     """
     return part / whole if whole else None
+
+
+# -- SQL -----------------------------------------------------------------------------------------------------
+
+
+class _Cell(NamedTuple):
+    """Sums over the results of one group that agree in class, flags and floor."""
+
+    klass: str
+    is_error: bool
+    is_copy: bool
+    is_floored: bool
+    all: Tally
+    repeats: tuple[Tally, ...]
+    """by rule"""
+
+
+def _counted(window: Window) -> str:
+    return f"from emission join emission_repeat using (emission_key) where {window.where()[0]}"
+
+
+def _repeated(columns: Iterable[str]) -> str:
+    return ", ".join(f"coalesce(sum(bytes) filter ({column}), 0)" for column in columns)
+
+
+def _group(store: Store, by: By, zone: str) -> tuple[str, list[Any]]:
+    """What rows are groups of, in SQL: text, a tuple that `_label` words, or the first day of a period."""
+    if by == "session":
+        return "row(session_key, session_id)", []
+    if by == "agent":
+        return "row(source, agent, context_kind = 'agent')", []
+    if by not in _PERIODS:
+        return by, []
+    offset = fixed_offset(zone)
+    if offset is not None:
+        return f"date_trunc('{by}', ts + to_seconds({round(offset.total_seconds())}))::date", []
+    if not store.query("select 1 from pg_timezone_names() where lower(name) = lower(?)", [zone]):
+        raise UsageError(
+            f"DuckDB does not know the time zone {zone!r}", "e.g. --tz Europe/Madrid or --tz UTC+02:00"
+        )
+    return f"date_trunc('{by}', timezone(?, timezone('UTC', ts)))::date", [zone]
+
+
+def _cells(
+    store: Store, window: Window, group: tuple[str, list[Any]], columns: list[str]
+) -> dict[Any, list[_Cell]]:
+    sums = "".join(
+        f", count(*) filter ({column}), coalesce(sum(bytes) filter ({column}), 0),"
+        f" coalesce(sum(tokens) filter ({column}), 0)"
+        for column in columns
+    )
+    found = store.query(
+        f"select {group[0]} as grouped, class, is_error, is_copy, bytes >= {FLOOR_BYTES} as floored, "
+        f"count(*), sum(bytes), sum(tokens){sums} "
+        f"{_counted(window)} group by all order by all",
+        [*group[1], *window.where()[1]],
+    )
+    cells: dict[Any, list[_Cell]] = {}
+    for grouped, klass, is_error, is_copy, floored, *numbers in found:
+        tallies = [Tally(*numbers[place : place + 3]) for place in range(0, len(numbers), 3)]
+        cell = _Cell(klass, is_error, is_copy, floored, tallies[0], tuple(tallies[1:]))
+        cells.setdefault(grouped, []).append(cell)
+    return cells
+
+
+def _dates(store: Store, window: Window) -> tuple[datetime | None, datetime | None, int]:
+    """First and last time of originals, UTC, and how many have none."""
+    condition, parameters = window.where()
+    first, last, undated = store.query(
+        f"select min(ts), max(ts), count(*) filter (ts is null) from emission where {condition} and not is_copy",
+        parameters,
+    )[0]
+    return first and first.replace(tzinfo=UTC), last and last.replace(tzinfo=UTC), undated
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+_PERIODS: dict[str, Callable[[date], str]] = {
+    "day": lambda day: day.isoformat(),
+    # the ISO year belongs to the ISO week: 2027-01-01 lies in 2026-W53 (fault case T08)
+    "week": lambda day: f"{day.isocalendar().year}-W{day.isocalendar().week:02}",
+    "month": lambda day: f"{day:%Y-%m}",
+}
+
+
+def _rows(
+    cells: dict[Any, list[_Cell]], by: By, rules: tuple[str, ...], window: Window, zone: str
+) -> tuple[Row, ...]:
+    if by in _PERIODS:
+        dated = sorted(day for day in cells if day is not None)
+        rows = [
+            _row(_PERIODS[by](day), cells[day], rules, begins=day, partial=_is_cut(day, by, window, zone))
+            for day in dated
+        ]
+        undated = [_row("undated", cells[None], rules)] if None in cells else []
+        return (*rows, *undated)
+    titles = _source_titles() if by == "agent" else {}
+    rows = [_row(_label(grouped, by, titles), own, rules) for grouped, own in cells.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.results.bytes, row.group)))
+
+
+def _row(
+    group: str,
+    cells: list[_Cell],
+    rules: tuple[str, ...],
+    *,
+    begins: date | None = None,
+    partial: bool = False,
+) -> Row:
+    own = [cell for cell in cells if not cell.is_copy]
+    floored = [cell for cell in own if cell.is_floored]
+    shown = (Class.TEXT, Class.TRUNCATED)
+    return Row(
+        group=group,
+        results=_sum(cell.all for cell in own),
+        repeatable=_sum(cell.all for cell in own if cell.klass in shown and not cell.is_error),
+        by_class={kind.value: _sum(cell.all for cell in own if cell.klass == kind) for kind in Class},
+        errors=_sum(cell.all for cell in own if cell.is_error),
+        copies=_sum(cell.all for cell in cells if cell.is_copy),
+        rules={rule: _sum(cell.repeats[place] for cell in own) for place, rule in enumerate(rules)},
+        floor=_sum(cell.all for cell in floored),
+        rules_floor={rule: _sum(cell.repeats[place] for cell in floored) for place, rule in enumerate(rules)},
+        begins=begins,
+        partial=partial,
+    )
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    return sum(tallies, Tally())
+
+
+def _label(grouped: Any, by: By, titles: dict[str, str]) -> str:
+    if by == "session":
+        return str(grouped[1])
+    if by == "agent":
+        source, agent, is_subagent = grouped
+        name = agent or ("subagent" if is_subagent else None)
+        return f"{titles.get(source, source)}: {name}" if name else titles.get(source, source)
+    return f"no {by}" if grouped is None else str(grouped)
+
+
+def _source_titles() -> dict[str, str]:
+    from dedupstats.sources import all_sources
+
+    return {source.name: source.title for source in all_sources()}
+
+
+def _is_cut(begins: date, by: By, window: Window, zone: str) -> bool:
+    """Whether the window holds only a part of a day, week or month (fault case T09)."""
+    if by == "month":
+        ends = (begins.replace(day=1) + timedelta(days=31)).replace(day=1)
+    else:
+        ends = begins + timedelta(days=7 if by == "week" else 1)
+    return (window.since is not None and window.since > day_start(begins, zone)) or (
+        window.until is not None and window.until < day_start(ends, zone)
+    )

@@ -90,7 +90,7 @@ def _marks(values: tuple[str, ...]) -> str:
     return ", ".join("?" * len(values))
 
 
-# -- time zones -----------------------------------------------------------------------------------------------
+# -- time zones ----------------------------------------------------------------------------------------------
 
 
 def local_zone() -> str:
@@ -163,7 +163,7 @@ def _offset_name(offset: timedelta) -> str:
     return f"UTC{'-' if offset < timedelta(0) else '+'}{minutes // 60:02}:{minutes % 60:02}"
 
 
-# -- times as people type them --------------------------------------------------------------------------------
+# -- times as people type them -------------------------------------------------------------------------------
 
 
 def parse_since(text: str, zone: str, now: datetime) -> datetime:
@@ -242,7 +242,7 @@ def _instant(option: str, text: str, zone: str, now: datetime) -> datetime:
         raise UsageError(f"{option} {text!r} is no time", f"use {_FORMS}") from error
 
 
-# -- names that exist -----------------------------------------------------------------------------------------
+# -- names that exist ----------------------------------------------------------------------------------------
 
 
 def check_names(store: Store, window: Window) -> None:

@@ -288,6 +288,7 @@ class Corpus:
 class Accounting:
     """What became of the records of all files; the scope of the report does not touch it."""
 
+    notes: tuple[str, ...]
     records: tuple[Records, ...]
     ignored: tuple[Counted, ...]
     reasons: tuple[Counted, ...]
@@ -382,14 +383,14 @@ class Scope:
         since: Start of the window, included; None: open.
         until: End of the window, excluded; None: open.
         tz: Name of the time zone of all dates.
-        filters: Conditions in words, none: the whole store.
+        filters: What was asked for (`project`: its names), none: the whole store.
         names: How names of projects and paths are shown: `last part`, `full`, `hashed`.
     """
 
     since: str | None
     until: str | None
     tz: str
-    filters: tuple[str, ...]
+    filters: tuple[tuple[str, str], ...]
     names: str
 
 

@@ -1,159 +1,382 @@
-"""What the report says, in which order: its sections as text and tables, the same for every renderer.
+"""What the report says, in which order: the same sections for every renderer.
 
-Figures are those of the Report; here they only become text. Cells and paragraphs may hold names from logs,
-already without control characters, not yet escaped: that is the business of the renderer, which knows its
-syntax.
+Figures are those of the Report; here they only become text.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dedupstats.report import text
+from dedupstats.report import outline_rtk
+from dedupstats.report.blocks import Column, Section, Table, columns, names, of, of_pct, pct, plural
+from dedupstats.report.text import count, percent, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-    from dedupstats.report.model import Repeats, Report, Rtk, Share, Tool
+    from dedupstats.report.model import Distribution, Repeats, Report, Tool
 
-DEFAULT_RULES = ("call-session", "repeat-session", "repeat-in-sight")
-RULE_LABELS = {
-    "call-session": "same call",
-    "repeat-session": "same bytes",
-    "repeat-in-sight": "still visible",
-}
-"""short headings of the default rules; each contains the next"""
-SUBSET_NOTE = (
-    "same call: in the session, whatever came back (upper bound). same bytes: the same call and bytes in the "
-    "session. still visible: the same, with a full copy in the model's sight."
+NESTED_RULES = ("call-session", "repeat-session", "repeat-in-sight")
+"""the rules that are shown where there is room for three; each contains the next"""
+LABELS = {"call-session": "same call", "repeat-session": "same bytes", "repeat-in-sight": "still visible"}
+NESTED_NOTE = (
+    "Same call: it was made before in the session, whatever came back (upper bound). Same bytes: the same call "
+    "and the same bytes, in the session. Still visible: the same, and a full copy is still in the model's sight."
 )
 LAST_LINE = "Only the last line can be left out without pointing at text the model lacks."
-TERMINAL_PERIODS = 14
-SKIPPED_SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Heading of a table's column; numbers stand on the right."""
-
-    title: str
-    numeric: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: its first column names the rows.
-
-    Attributes:
-        caption: What it shows; names the denominators.
-        strong: Index of the row that matters most, if any.
-        recent: How many rows, from the end, are enough where room is short; None: all.
-    """
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    strong: int | None = None
-    recent: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One section.
-
-    Attributes:
-        key: Its id on the page.
-        lead: Paragraphs before the tables.
-        terms: What the names in the tables mean.
-        notes: What to know of the figures, behind them.
-        folded: Detail: where a renderer can fold, it does.
-        chart: The section has a chart of its key.
-    """
-
-    key: str
-    title: str
-    lead: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-    terms: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    folded: bool = False
-    chart: bool = False
+_LATEST_PERIODS = 14
+_SKIPPED_SHOWN = 50
 
 
 def outline(report: Report) -> tuple[Section, ...]:
     """The sections of the report, in order; those about nothing are left out."""
-    logs = (
-        _tools(report),
-        _rules(report),
-        _sessions(report),
-        _over_time(report),
-        _classes(report),
-        _contexts(report),
-    )
-    return (
-        _read(report),
-        _shown_before(report),
-        *(logs if report.corpus.results else ()),
-        *((_rtk(report.rtk),) if report.rtk else ()),
-        _records(report),
-        Section("limits", "What this does not say", notes=report.limits),
-        _reproduce(report),
-    )
+    sections = [_read(report), _shown_before(report)]
+    if report.corpus.results:
+        sections += [_tools(report), _rules(report), _sessions(report), _over_time(report)]
+        sections += [_classes(report), _contexts(report)]
+    if report.rtk:
+        sections.append(outline_rtk.section(report.rtk))
+    sections += [_records(report), _limits(report), _reproduce(report)]
+    return tuple(sections)
 
 
 def read_line(report: Report) -> str:
-    """What was read, in one or two sentences."""
+    """What was read, in one sentence."""
     corpus = report.corpus
-    if not corpus.results and not report.rtk:
-        return "No tool results and no RTK commands in this scope."
     parts = []
     if corpus.results:
-        agents = f" with {text.plural(corpus.subagents, 'subagent')}" if corpus.subagents else ""
-        parts.append(f"{text.plural(corpus.sessions, 'session')}{agents}")
-        parts.append(f"{text.plural(corpus.results, 'tool result')} ({text.size(corpus.bytes)})")
+        agents = f" with {plural(corpus.subagents, 'subagent')}" if corpus.subagents else ""
+        parts.append(f"{plural(corpus.sessions, 'session')}{agents}")
+        parts.append(f"{plural(corpus.results, 'tool result')} ({size(corpus.bytes)})")
     if report.rtk:
-        parts.append(f"{text.plural(report.rtk.commands, 'RTK command')}")
-    if corpus.dates:
-        parts.append(corpus.dates)
-    return ", ".join(parts) + "."
+        parts.append(plural(report.rtk.commands, "RTK command"))
+    if not parts:
+        return "No tool results and no RTK commands."
+    return ", ".join([*parts, corpus.dates] if corpus.dates else parts) + "."
 
 
 def counted_line(report: Report) -> str:
     """What was not counted, or not twice."""
-    corpus = report.corpus
-    copies = f"{text.plural(corpus.copies, 'copy', 'copies')} counted once"
-    return f"{copies}; {text.plural(corpus.skipped, 'record')} skipped."
+    copies = plural(report.corpus.copies, "copy", "copies")
+    return f"{copies} counted once, {plural(report.corpus.skipped, 'record')} skipped."
 
 
 def shown_before(report: Report) -> Table:
-    """The block that the whole report is about: from RTK's own measure down to what can be left out."""
-    rows = []
-    if report.rtk:
-        measure, tighter = report.rtk.bounds[0], _bound(report.rtk, "B4")
-        rows.append((f"RTK's own measure: {measure.words}", of(measure.commands), pct(measure.tokens)))
-        rows.append((f"  {tighter.words}", of(tighter.commands), pct(tighter.tokens)))
-    words = {
-        "call-session": "Logs: same call, whatever came back (upper bound)",
-        "repeat-session": "Logs: same call, same bytes, in the session",
-        "repeat-in-sight": "Logs: the same, and the model could still see it",
-    }
+    """The table that the report is about: from RTK's own measure down to what can be left out."""
+    rows = outline_rtk.measures(report.rtk) if report.rtk else []
     if report.corpus.results:
-        repeats = {rule.name: rule.repeats for rule in report.rules}
-        rows += [(words[name], of(repeats[name].results), pct(repeats[name].tokens)) for name in words]
+        found = {rule.name: rule.repeats for rule in report.rules}
+        words = {
+            "call-session": "Logs: same call, whatever came back (upper bound)",
+            "repeat-session": "Logs: same call, same bytes, in the session",
+            "repeat-in-sight": "Logs: the same, and the model could still see it",
+        }
+        rows += [(words[name], of(found[name].results), pct(found[name].tokens)) for name in words]
     return Table(
-        f"Shares are of all tokens shown; tokens are {report.token_rule}.",
-        (Column("", numeric=False), Column("repeats"), Column("of tokens")),
+        f"Repeats, and their share of all tokens shown. Tokens are {report.token_rule}.",
+        columns("", "repeats", "tokens"),
         tuple(rows),
         strong=len(rows) - 1 if report.corpus.results else None,
     )
 
 
-def of(share: Share) -> str:
-    """`14 of 730`."""
-    return f"{text.count(share.part)} of {text.count(share.whole)}"
+def _read(report: Report) -> Section:
+    corpus = report.corpus
+    rows = [
+        (
+            source.words,
+            count(source.units),
+            count(source.sessions),
+            count(source.results),
+            size(source.bytes),
+            count(source.copies),
+            source.first or "",
+            source.last or "",
+        )
+        for source in corpus.sources
+    ]
+    return Section(
+        "read",
+        "What was read",
+        lead=(read_line(report), counted_line(report)),
+        tables=(
+            Table(
+                "By kind of log.",
+                columns("source", "files", "sessions", "results", "bytes", "copies", "from", "to"),
+                tuple(rows),
+            ),
+        ),
+        terms=tuple(report.scope.filters),
+        notes=corpus.notes,
+    )
 
 
-def pct(share: Share) -> str:
-    """`1.2 %`, or `no data` where there is nothing to divide by."""
-    return text.percent(share.share)
+def _shown_before(report: Report) -> Section:
+    table = shown_before(report)
+    if not table.rows:
+        return Section("shown-before", "How much had been shown before?", lead=("No data.",))
+    return Section(
+        "shown-before",
+        "How much had been shown before?",
+        tables=(table,),
+        notes=(LAST_LINE,) if report.corpus.results else (),
+    )
+
+
+def _tools(report: Report) -> Section:
+    tools = report.tools
+    rows = [_tool_row(tool) for tool in tools.rows[: tools.shown]]
+    if tools.others:
+        rows.append(_tool_row(tools.others))
+    return Section(
+        "tools",
+        "Per tool",
+        tables=(
+            Table(
+                "Most bytes first. `of all`: of the bytes of all tools; the last three: repeated bytes, of the "
+                "tool's own bytes.",
+                columns("tool", "results", "bytes", "of all", *LABELS.values()),
+                tuple(rows),
+            ),
+        ),
+        notes=(NESTED_NOTE,),
+    )
+
+
+def _tool_row(tool: Tool) -> tuple[str, ...]:
+    shares = (pct(tool.repeats[rule].bytes) for rule in NESTED_RULES)
+    return (tool.name, count(tool.results), size(tool.bytes.part), pct(tool.bytes), *shares)
+
+
+def _rules(report: Report) -> Section:
+    rows = [
+        (
+            rule.name,
+            count(rule.repeats.results.part),
+            pct(rule.repeats.results),
+            size(rule.repeats.bytes.part),
+            pct(rule.repeats.bytes),
+            pct(rule.floored.bytes),
+            count(rule.sessions.part),
+        )
+        for rule in report.rules
+    ]
+    corpus = report.corpus
+    return Section(
+        "rules",
+        "All eight repeat rules",
+        tables=(
+            Table(
+                f"Of {plural(corpus.results, 'result')}, {size(corpus.bytes)}, "
+                f"{plural(corpus.sessions, 'session')}. `floored`: repeated bytes among results of at least "
+                f"{report.floor_bytes} bytes, of the bytes of those.",
+                columns("rule", "results", "share", "bytes", "share", "floored", "sessions"),
+                tuple(rows),
+            ),
+        ),
+        terms=tuple((rule.name, f"{rule.words} ({rule.kind})") for rule in report.rules),
+        folded=True,
+    )
+
+
+def _sessions(report: Report) -> Section:
+    spread = Table(
+        "Share of repeated bytes of each session, sessions without any included. Quantiles are linear.",
+        columns("rule", "with any", "median", "p90", "max"),
+        tuple(_spread_row(spread) for spread in report.sessions),
+    )
+    found = report.concentration
+    tables = [spread]
+    lead: tuple[str, ...] = ("No repeat was still visible: nothing is concentrated anywhere.",)
+    if found.top:
+        lead = (
+            f"{_label(found.rule)}: {plural(len(found.top), 'session')} of the most repeated bytes hold "
+            + ", ".join(f"{pct(share)} (top {k})" for k, share in found.cumulated.items())
+            + f" of the {size(found.repeat_bytes)} repeated."
+            + (
+                f" Without the top session the share of repeated bytes is {pct(found.without_top)}."
+                if found.without_top
+                else ""
+            ),
+        )
+        tables.append(
+            Table(
+                f"{_label(found.rule)}: the sessions with most repeated bytes. `of repeated`: of the repeated "
+                "bytes of all sessions; `of its own`: of the session's bytes.",
+                (
+                    names("session"),
+                    names("project"),
+                    names("begun"),
+                    Column("repeated"),
+                    Column("of repeated"),
+                    Column("of its own"),
+                ),
+                tuple(
+                    (
+                        top.name,
+                        top.project,
+                        top.started or "undated",
+                        size(top.of_repeats.part),
+                        pct(top.of_repeats),
+                        pct(top.repeats),
+                    )
+                    for top in found.top
+                ),
+            )
+        )
+    return Section("sessions", "Over sessions", lead=lead, tables=tuple(tables))
+
+
+def _spread_row(spread: Distribution) -> tuple[str, ...]:
+    quantiles = (percent(value) for value in (spread.median, spread.p90, spread.max))
+    return (_label(spread.rule), of_pct(spread.with_any), *quantiles)
+
+
+def _label(rule: str) -> str:
+    return LABELS.get(rule, rule).capitalize()
+
+
+def _over_time(report: Report) -> Section:
+    found = report.over_time
+    rows = tuple(
+        (
+            period.label + (" (part)" if period.is_partial else ""),
+            count(period.results),
+            size(period.bytes),
+            *(pct(period.repeats[rule].bytes) for rule in NESTED_RULES),
+        )
+        for period in found.periods
+    )
+    undated = f"{plural(found.undated, 'result')} without a time: in no {found.unit}."
+    return Section(
+        "over-time",
+        "Over time",
+        tables=(
+            Table(
+                f"Per {found.unit}, time zone {found.tz}. Shares: repeated bytes, of the {found.unit}'s bytes.",
+                columns(found.unit, "results", "bytes", *LABELS.values()),
+                rows,
+                latest=_LATEST_PERIODS,
+            ),
+        ),
+        notes=(undated,) if found.undated else (),
+    )
+
+
+def _classes(report: Report) -> Section:
+    corpus = report.corpus
+    return Section(
+        "classes",
+        "What the results were",
+        tables=(
+            Table(
+                f"Of {plural(corpus.results, 'result')}, {size(corpus.bytes)}.",
+                columns("class", "results", "share", "bytes", "share"),
+                tuple(
+                    (
+                        found.name,
+                        count(found.results.part),
+                        pct(found.results),
+                        size(found.bytes.part),
+                        pct(found.bytes),
+                    )
+                    for found in report.classes
+                ),
+            ),
+        ),
+        terms=tuple((found.name, found.words) for found in report.classes),
+        folded=True,
+    )
+
+
+def _contexts(report: Report) -> Section:
+    corpus = report.corpus
+    rows = tuple(
+        (found.words, count(found.contexts), count(found.results), count(found.copies))
+        for found in corpus.contexts
+    )
+    ends = tuple((kind.replace("_", "-"), count(number)) for kind, number in corpus.boundaries.items())
+    tables = [Table("What the model was sent, by kind of context.", columns("context", "number", "results", "copies"), rows)]
+    if ends:
+        tables.append(Table("Where results left the model's sight.", columns("by", "number"), ends))
+    return Section(
+        "contexts",
+        "Copies and contexts",
+        tables=tuple(tables),
+        notes=(
+            "A copy is a result that a resume, fork, branch or compaction wrote again: it is in sight there, "
+            "counts once, and is never a repeat.",
+        ),
+        folded=True,
+    )
+
+
+def _records(report: Report) -> Section:
+    found = report.accounting
+    headings = columns("source", "files", "records", "used", "copies", "ignored", "skipped")
+    rows = tuple(
+        (
+            row.source,
+            count(row.files),
+            count(row.records),
+            count(row.used),
+            count(row.copies),
+            count(row.ignored),
+            count(row.skipped),
+        )
+        for row in found.records
+    )
+    tables = [Table("All files read. Records = used + copies + ignored + skipped.", headings, rows)]
+    for caption, counted in (("Skipped, by reason.", found.reasons), ("Ignored, by type.", found.ignored)):
+        if counted:
+            lines = tuple((entry.what, entry.source, count(entry.count)) for entry in counted)
+            heading = "reason" if counted is found.reasons else "type"
+            tables.append(Table(caption, (names(heading), names("source"), Column("records")), lines))
+    if found.skipped:
+        tables.append(_skipped(report))
+    unfinished = sum(row.unfinished for row in found.records)
+    return Section(
+        "records",
+        "Where the records went",
+        tables=tuple(tables),
+        notes=tuple(_record_notes(report, unfinished)),
+        folded=True,
+    )
+
+
+def _record_notes(report: Report, unfinished: int) -> Iterator[str]:
+    if unfinished:
+        yield f"{plural(unfinished, 'file')} ended in an unfinished line, which waits for the next import."
+    yield from report.accounting.notes
+
+
+def _skipped(report: Report) -> Table:
+    skipped = report.accounting.skipped
+    shown = skipped[:_SKIPPED_SHOWN]
+    more = f" The first {len(shown)} of {count(len(skipped))}." if len(skipped) > len(shown) else ""
+    return Table(
+        f"Skipped records.{more}",
+        (names("file"), Column("line"), names("reason")),
+        tuple((record.path, count(record.line), record.reason) for record in shown),
+    )
+
+
+def _limits(report: Report) -> Section:
+    return Section("limits", "What this does not say", notes=report.limits)
+
+
+def _reproduce(report: Report) -> Section:
+    found = report.reproduce
+    return Section(
+        "reproduce",
+        "How to reproduce",
+        terms=(
+            ("command", found.command),
+            ("version", f"dedupstats {found.version}, store format {found.store_format}"),
+            ("seeds", found.seeds),
+            ("tokens", report.token_rule),
+            ("time zone", report.scope.tz),
+            ("names", report.scope.names),
+        ),
+        folded=True,
+    )

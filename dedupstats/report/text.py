@@ -38,7 +38,7 @@ _MARKDOWN_LINKS = re.compile(
 )
 
 
-# -- foreign text ---------------------------------------------------------------------------------------------
+# -- foreign text --------------------------------------------------------------------------------------------
 
 
 def safe_text(text: str) -> str:
@@ -58,14 +58,14 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def safe_markdown(text: str) -> str:
-    """The text as one cell of a Markdown table, shown literally (U12).
+    r"""The text as one cell of a Markdown table, shown literally (U12).
 
     Nothing in it becomes markup, HTML, a mention, a link to an issue or address, or an emoji: where GitHub
     looks at the finished text, a zero-width space parts what it would look for.
 
     Example:
         >>> safe_markdown("a|b @team #12")
-        'a\\\\|b @&#8203;team #&#8203;12'
+        'a\\|b @&#8203;team #&#8203;12'
     """
     literal = _MARKDOWN.sub(r"\\\g<0>", safe_text(text)).translate(_MARKDOWN_ENTITIES)
     return _MARKDOWN_LINKS.sub(r"\g<0>&#8203;", literal)
@@ -104,7 +104,7 @@ def valid_utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# -- numbers --------------------------------------------------------------------------------------------------
+# -- numbers -------------------------------------------------------------------------------------------------
 
 
 def count(number: int) -> str:
@@ -164,7 +164,7 @@ def part_of(part: int, whole: int) -> str:
     return f"{count(part)} of {count(whole)} ({percent(part / whole if whole else None)})"
 
 
-# -- names ----------------------------------------------------------------------------------------------------
+# -- names ---------------------------------------------------------------------------------------------------
 
 
 def short_path(path: str) -> str:
@@ -184,8 +184,9 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
         >>> short_paths(["/a/x/app", "/a/y/app", "/a/lib"])
         {'/a/x/app': 'x/app', '/a/y/app': 'y/app', '/a/lib': 'lib'}
     """
+    wanted = list(dict.fromkeys(paths))
     short: dict[str, str] = {}
-    open_paths = list(dict.fromkeys(paths))
+    open_paths = wanted
     depth = 1
     while open_paths:
         endings = {path: "/".join(_parts(path)[-depth:]) or path for path in open_paths}
@@ -196,7 +197,7 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
                 short[path] = endings[path] if uses[endings[path]] == 1 else path
         open_paths = [path for path in open_paths if path not in short]
         depth += 1
-    return short
+    return {path: short[path] for path in wanted}
 
 
 def _parts(path: str) -> list[str]:

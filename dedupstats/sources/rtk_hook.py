@@ -50,8 +50,9 @@ _MAX_INPUT: Final = 1 << 20
 _QUOTED: Final = r"""\\.?+|'[^']*+'?+|"(?:[^"\\]++|\\.?+)*+"?+"""
 _REDIRECT: Final = r"&>>?|>>?(?:&[0-9-]*+)?|<<?"
 
-# Matches a whole command that has no substitution and no redirect with a file. Not files are `>&1`, `>&-` and
-# the word /dev/null. Single quotes hide everything, double quotes hide redirects only.
+# The gate and the early exit in one: matches a whole command that has no substitution and no redirect with a
+# file. Not files are `>&1`, `>&-` and the word /dev/null. Single quotes hide everything, double quotes hide
+# redirects only.
 _UNGATED: Final = re.compile(
     r"""(?:
         [^\\'"`$<>&]++ | \\.?+ | '[^']*+(?:'|\Z) | "(?:[^"\\`$]++|\\.?+|\$(?!\())*+(?:"|\Z)
@@ -62,7 +63,6 @@ _UNGATED: Final = re.compile(
 )
 # With the blanks around it; those before it only from where they begin, or a run of blanks costs its square.
 _CONTINUATION: Final = re.compile(r"(?:(?<![ \t\v\f])[ \t\v\f]+)?\\\r?\n[ \t\v\f]*+")
-_LETTERS: Final = re.compile(r"[a-z]+")
 
 # Up to and with the next operator, pipe, `&` or grouping mark outside quotes.
 _SEPARATOR: Final = re.compile(
@@ -130,7 +130,6 @@ class _Rules(NamedTuple):
         windowed: How a `head` or `tail` begins that is judged by its options instead of the tables.
         rows: `ROWS` by first word.
         filtered: `FILTERED` by first word.
-        letters: The letters with which the first words of both begin.
     """
 
     release: Release
@@ -139,7 +138,6 @@ class _Rules(NamedTuple):
     windowed: tuple[str, ...]
     rows: dict[str, tuple[_Entry, ...]]
     filtered: dict[str, tuple[_Entry, ...]]
-    letters: frozenset[str]
 
 
 class Hooked(NamedTuple):
@@ -173,39 +171,26 @@ def rewrite(command: str, release: str = "0.44.2") -> str | None:
         KeyError: No rules are known for the release.
     """
     rules = _rules(_RELEASES[release])
-    if len(command) > _MAX_INPUT or not _may_rewrite(command, rules):
+    # `$((` gates even in single quotes.
+    if len(command) > _MAX_INPUT or not _UNGATED.match(command) or "$((" in command:
         return None
-    text = _CONTINUATION.sub(" ", command).strip() if "\\" in command else command.strip()
+    broken = "\\\n" in command or "\\\r\n" in command
+    text = (_CONTINUATION.sub(" ", command) if broken else command).strip()
     if rules.release >= Release.R1_1_0 and ("\n" in text or "\r" in text):
         return _rewrite_block(text, rules)
     return _rewrite_line(text, rules)
 
 
-def _may_rewrite(command: str, rules: _Rules) -> bool:
-    """Whether a rewrite is not ruled out: nothing gates the command and a word in it begins like a name.
-
-    `$((` gates even in single quotes.
-    """
-    return (
-        _UNGATED.match(command) is not None
-        and not rules.letters.isdisjoint(_LETTERS.findall(command))
-        and "$((" not in command
-    )
-
-
 @cache
 def _rules(release: Release) -> _Rules:
-    rows = _index(ROWS, release)
-    filtered = _index(FILTERED, release)
     sudo = r"|sudo\s++" if release < Release.R1_1_0 else ""
     return _Rules(
         release=release,
         lead=re.compile(rf"(?:env\s++{sudo}|{_ASSIGNMENT})+"),
         wrapper=re.compile(rf"({'|'.join(WRAPPERS[release])})(?: \s*+|\Z)"),
         windowed=("head -", "tail ") if release < Release.R1_1_0 else ("head ", "tail "),
-        rows=rows,
-        filtered=filtered,
-        letters=frozenset(_LETTERS.findall(name)[0] for name in (*rows, *filtered)),
+        rows=_index(ROWS, release),
+        filtered=_index(FILTERED, release),
     )
 
 

@@ -1,27 +1,28 @@
 r"""Shell-read class: commands that can be said to read only, from their text alone.
 
-The rule is that of claude-code.md section 15: simple commands joined by ``&&``, ``;`` or ``|``, each of them one
-of a list of readers, no redirection but ``2>/dev/null`` and ``2>&1``, no substitution, no background, no
+The rule is that of claude-code.md section 15: simple commands joined by ``&&``, ``;`` or ``|``, each of them
+one of a list of readers, no redirection but ``2>/dev/null`` and ``2>&1``, no substitution, no background, no
 assignment in front. "Yes" is a claim, everything else is no claim, so whatever is unsure is a no.
 
 Where the rule is silent:
 
-* A newline ends a command as ``;`` does (after ``&&``, ``|``, ``;`` it is nothing, as in the shell); a backslash
-  at a line's end continues the line only after a blank. A last ``;`` is accepted.
-* ``$NAME`` and ``${NAME}`` are plain values and allowed, but not in a sed script, which they could complete with
-  a command. Other ``${...}``, ``$'...'``, ``$[...]``, unquoted parentheses, braces and ``<``, comments, ``||``,
-  ``|&``, NUL and carriage returns: no.
+* A newline ends a command as ``;`` does (after ``&&``, ``|`` and ``;`` it is nothing, as in the shell); a
+  backslash at a line's end continues the line only after a blank. A last ``;`` is accepted.
+* ``$NAME`` and ``${NAME}`` are plain values and allowed, but not in a sed script, which they could complete
+  with a command. Other ``${...}``, ``$'...'``, ``$[...]``, unquoted parentheses, braces and ``<``, comments,
+  ``||``, ``|&``, NUL and carriage returns: no.
 * Readers that write or start a program on request are refused in that form: ``uniq IN OUT``, ``file -C``,
-  ``tree -R``, ``sort --compress-program``, ``rg --pre``, and for git ``--output``, ``--ext-diff``, ``grep -O``.
-  GNU programs and git accept shortened long options, so their beginnings are refused too. An option's letter is
-  refused wherever it stands in a cluster, even where it is the value of another option.
-* A sed script is accepted if it consists of addresses, braces and the commands ``p = d q Q l n N D P g G h H x``,
-  ``s`` and ``y`` (flags ``g p i I m M`` and digits). ``b``, ``t``, ``a``, ``i``, ``c``, ``r`` and script files
-  would be allowed by the rule, but their extent differs between implementations.
-* ``git branch -l NAME`` is refused (it creates the branch before git 2.19), ``git remote`` lists bare or with
+  ``tree -R``, ``sort --compress-program``, ``rg --pre``, and for git ``--output``, ``--ext-diff``,
+  ``grep -O``. GNU programs and git accept shortened long options, so their beginnings are refused too. An
+  option's letter is refused wherever it stands in a cluster, even where it is the value of another option.
+* A sed script is accepted if it consists of addresses, braces and the commands
+  ``p = d q Q l n N D P g G h H x``, ``s`` and ``y`` (flags ``g p i I m M`` and digits). The rule would allow
+  ``b``, ``t``, ``a``, ``i``, ``c``, ``r`` and script files; where these end, or what they hold, is unsure.
+* ``git branch -l NAME`` is refused (it created the branch before git 2.19); ``git remote`` lists bare or with
   ``-v`` only.
-* The text is read as a POSIX shell does. If it names a PowerShell cmdlet, a backslash before a quote or a line's
-  end, typographic quotes and here-strings are refused, since PowerShell reads these otherwise.
+* The text is read as a POSIX shell does. What PowerShell would read otherwise is refused: an escaped ``;``,
+  ``|``, ``&``, ``<``, ``>`` always (``cd C:\dir\; ...``), and beside a cmdlet a backslash before other signs
+  or a line's end, backticks, typographic quotes and here-strings.
 """
 
 import re
@@ -34,10 +35,31 @@ from typing import Final
 
 #: Commands that read whatever their arguments are.
 _FREE: Final = frozenset(
-    (
-        "cat cd cmp column cut diff du egrep fgrep grep head jq ls md5sum nl pwd sha1sum sha256sum stat tail tr wc"
-        " which"
-    ).split(),
+    {
+        "cat",
+        "cd",
+        "cmp",
+        "column",
+        "cut",
+        "diff",
+        "du",
+        "egrep",
+        "fgrep",
+        "grep",
+        "head",
+        "jq",
+        "ls",
+        "md5sum",
+        "nl",
+        "pwd",
+        "sha1sum",
+        "sha256sum",
+        "stat",
+        "tail",
+        "tr",
+        "wc",
+        "which",
+    }
 )
 _CMDLETS: Final = frozenset(
     {"Get-ChildItem", "Get-Content", "Get-Item", "Measure-Object", "Select-String", "Test-Path"},
@@ -54,7 +76,19 @@ _GUARDED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _FIND_ACTIONS: Final = ("-delete", "-exec", "-ok", "-fprint", "-fls")
 
 _GIT_READERS: Final = frozenset(
-    {"blame", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "rev-parse", "shortlog", "show", "status"},
+    {
+        "blame",
+        "describe",
+        "diff",
+        "grep",
+        "log",
+        "ls-files",
+        "ls-tree",
+        "rev-parse",
+        "shortlog",
+        "show",
+        "status",
+    },
 )
 _GIT_REFUSED: Final = ("--output", "--ext-diff", "--open-files-in-pager")
 
@@ -93,8 +127,37 @@ _LISTING_OPERANDS: Final = frozenset(
 _LISTING_VALUES: Final = frozenset({"--abbrev", "--color", "--column", "--format", "--sort"})
 _LISTING_SEPARATE_VALUES: Final = frozenset({"--format", "--sort"})
 
-_SED_SWITCHES: Final = frozenset({"--quiet", "--silent", "--regexp-extended", "--posix", "--separate", "--null-data"})
+#: Letters that sed may be given, and the long options that stand for them.
 _SED_LETTERS: Final = frozenset("nErsuz")
+_SED_LONG: Final = {
+    "--expression": "e",
+    "--null-data": "z",
+    "--quiet": "n",
+    "--regexp-extended": "E",
+    "--separate": "s",
+    "--silent": "n",
+}
+_SED_DELIMITERS: Final = "/|#,:;@!%+_~="
+
+# "@" stands for the delimiter. It is an ordinary character inside brackets: a sed that ends the expression
+# there refuses the script, since the bracket is left open. Whether a backslash protects "]" is not settled, so
+# the two are not allowed together.
+_SED_BRACKET: Final = r"\[\^?+\]?+(?:\[:[a-z]++:\]|\[(?![:.=])|\\(?![]\n])|[^]\[\\\n])*+\]"
+_SED_EXPRESSION: Final = rf"(?:[^@\\\n\[]|\\[^\n]|{_SED_BRACKET})*+"
+_SED_SUBSTITUTION: Final = rf"[sy]@{_SED_EXPRESSION}@(?:[^@\\\n]|\\.)*+@[gpiImM0-9]*+"
+_SED_SIMPLE: Final = r"[ \t\n;{}!,]|[0-9+~$]|[pdqQlnNDPgGhHx=]"
+_SED_HARMLESS: Final = re.compile(
+    "(?:{})++".format(
+        "|".join(
+            [
+                _SED_SIMPLE,
+                f"@{_SED_EXPRESSION}@[IM]*+".replace("@", "/"),
+                *(_SED_SUBSTITUTION.replace("@", re.escape(sign)) for sign in _SED_DELIMITERS),
+            ],
+        ),
+    ),
+    re.DOTALL,
+)
 
 # ----------------------------------------------------------------------------
 # Reading the text
@@ -111,19 +174,24 @@ _TOKEN: Final = re.compile(
             [^ \t\r\n'"\\`$<>|&;(){{}}]++
           | '[^']*+'
           | "(?:[^"\\`$]++|\\.|{_EXPANSION}|\$(?="))*+"
-          | \\[^\n]
+          | \\[^\n;|&<>]
           | {_EXPANSION}
         )++)
-      | (?P<newline>\n)
+      | (?P<newline>\n++)
       | (?P<join>&&|\|(?![|&])|;)
-      | (?P<unsure>.|\Z)
+      | (?P<unsure>.)
     )""",
     re.VERBOSE | re.DOTALL,
 )
 _QUOTED: Final = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*+)"|\\(.)""", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r'\\(?:([$`"\\])|\n)')
-_SINGLE_QUOTED_OR_ESCAPED: Final = re.compile(r"'[^']*+'|\\.", re.DOTALL)
-_UNLIKE_POWERSHELL: Final = re.compile("""\\\\["'\n]|@["']|[\u2018-\u201e]""")
+#: The beginning of a word up to a variable.
+_VARIABLE: Final = re.compile(
+    r"""(?:[^$'"\\]++|'[^']*+'|\\.|"(?:[^"\\$]++|\\.)*+(?:"|(?=\$)))*+\$""",
+    re.DOTALL,
+)
+#: What PowerShell reads otherwise than a shell.
+_UNLIKE_POWERSHELL: Final = re.compile(r"""\\[^\w\s.*?\\-]|\\\n|@["']|[`\u2018-\u201e]""")
 
 
 def reads_only(command: str) -> bool:
@@ -157,9 +225,8 @@ def _judge(command: str) -> bool:
                 return False
             words = []
         elif kind == "unsure":
-            # The end of the text is the only empty one.
-            return not token["unsure"] and (_reads(words, text) if words else join == ";")
-    return False
+            return False
+    return _reads(words, text) if words else join == ";"
 
 
 _judged: Final = lru_cache(maxsize=8_192)(_judge)
@@ -190,10 +257,6 @@ def _bare(quoted: re.Match[str]) -> str:
     if double is not None:
         return _ESCAPED_IN_QUOTES.sub(r"\1", double)
     return single if single is not None else escaped
-
-
-def _has_variable(word: str) -> bool:
-    return "$" in word and "$" in _SINGLE_QUOTED_OR_ESCAPED.sub("", word)
 
 
 # ----------------------------------------------------------------------------
@@ -242,7 +305,7 @@ def _git(words: Sequence[str]) -> bool:
 
 
 def _lists(command: str, arguments: Sequence[str]) -> bool:
-    """Return whether ``git branch`` or ``git tag`` list: nothing but listing options, operands only with some."""
+    """Return whether ``git branch`` or ``git tag`` list: listing options only, operands only with some."""
     operands = lists = False
     rest = iter(arguments)
     for argument in rest:
@@ -266,20 +329,32 @@ def _sed(words: Sequence[str]) -> bool:
     rest = iter(words)
     for word in rest:
         argument = _unquoted(word)
-        if argument.startswith("--"):
-            option, equals, _ = argument.partition("=")
-            if option == "--expression":
-                scripts.append(word.partition("=")[2] if equals else next(rest, "e"))
-            elif argument not in _SED_SWITCHES:
-                return False
-            silent = silent or argument in {"--quiet", "--silent"}
-        elif argument.startswith("-") and argument != "-":
-            letters, script, attached = argument[1:].partition("e")
-            if not _SED_LETTERS.issuperset(letters) or (attached and _has_variable(word)):
-                return False
-            silent = silent or "n" in letters
-            if script:
-                scripts.append(attached or next(rest, "e"))
-        else:
+        if argument == "-" or not argument.startswith("-"):
             operands.append(word)
-    return silent and all(map(_harmless_script, scripts or operands[:1] or ["e"]))
+            continue
+        letters, option_e, script = _SED_LONG.get(argument, argument[1:]).partition("e")
+        if not _SED_LETTERS.issuperset(letters):
+            return False
+        silent = silent or "n" in letters
+        if script and _VARIABLE.match(word):
+            return False
+        if option_e:
+            scripts.append(script or _script(next(rest, "")))
+    if not scripts:
+        scripts = [_script(word) for word in operands[:1]]
+    return silent and bool(scripts) and all(map(_SED_HARMLESS.fullmatch, scripts))
+
+
+def _script(word: str) -> str:
+    """Return the sed script that a word holds, or one that is refused where a variable completes it."""
+    return "e" if _VARIABLE.match(word) else _unquoted(word)
+
+
+_CHECKS: Final[dict[str, Callable[[Sequence[str]], bool]]] = {
+    "find": _find,
+    "git": _git,
+    "sed": _sed,
+    "uniq": _uniq,
+    **{name: _guarded(letters, options) for name, (letters, options) in _GUARDED.items()},
+}
+_NAMES: Final = _FREE | _CMDLETS | _CHECKS.keys()

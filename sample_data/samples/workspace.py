@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from typing import Any
 
 PIXEL = (
@@ -118,7 +118,7 @@ class Workspace:
 
     def glob(self, pattern: str, *, truncated: bool = False) -> Call:
         """`Glob`; a truncated answer says so in its last line."""
-        names = [self.path(name) for name in sorted(self.files) if fnmatch(name, pattern.replace("**/", "*"))]
+        names = [self.path(name) for name in sorted(self.files) if fnmatchcase(name, pattern.replace("**/", "*"))]
         text = "\n".join(names) or "No files found"
         if truncated:
             text += "\n(Results are truncated. Consider using a more specific path or pattern.)"

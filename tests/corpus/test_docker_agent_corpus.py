@@ -7,12 +7,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from support.docker_agent import claims, of, records
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.model import Class, Context, Emission, FileCount, Ignored, ReadOnly, Record, Skipped
-from dedupstats.sources.base import FileInfo, Names, Reading, Unit
-from dedupstats.sources.docker_agent import DockerAgent
-from dedupstats.sources.probe import Probe
+from dedupstats.model import Class, Context, Emission, Ignored, ReadOnly, Record, Skipped
+from dedupstats.sources.base import Names, Reading
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 STORES = CORPUS / "docker-agent"
@@ -24,17 +23,11 @@ pytestmark = pytest.mark.skipif(not STORES.is_dir(), reason=f"no corpus at {STOR
 Row = dict[str, str]
 
 
-def records(path: Path, reading: Reading | None = None) -> list[Record]:
-    unit = Unit("docker_agent", str(path), [FileInfo(str(path), path.stat().st_size, 0)])
-    return list(DockerAgent().read(unit, reading or Reading(Names())))
-
-
 def claimed(path: Path) -> bool:
-    with Probe(str(path), path.stat().st_size) as probe:
-        try:
-            return DockerAgent().claim(probe) is not None
-        except UnreadableUnitError:
-            return False
+    try:
+        return claims(path)
+    except UnreadableUnitError:
+        return False
 
 
 def files(folder: Path) -> list[Path]:
@@ -55,11 +48,7 @@ def names_of_synth() -> list[str]:
 
 
 def contexts(found: list[Record]) -> dict[int, Context]:
-    return {record.context_key: record for record in found if isinstance(record, Context)}
-
-
-def emissions(found: list[Record]) -> list[Emission]:
-    return [record for record in found if isinstance(record, Emission)]
+    return {context.context_key: context for context in of(found, Context)}
 
 
 def class_of(row: Row) -> set[Class]:
@@ -80,7 +69,7 @@ def test_rows_are_the_expected_ones(name: str) -> None:
     found = records(SYNTH / name, reading)
     of_context = contexts(found)
     got: dict[str, list[Emission]] = defaultdict(list)
-    for emission in emissions(found):
+    for emission in of(found, Emission):
         got[of_context[emission.context_key].native_id].append(emission)
     by_session: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -114,7 +103,7 @@ def test_order_over_all_contexts_is_the_expected_one(name: str) -> None:
     of_context = contexts(found)
     for root in {context.session_id for context in of_context.values()}:
         arrived = sorted(
-            (e for e in emissions(found) if of_context[e.context_key].session_id == root),
+            (e for e in of(found, Emission) if of_context[e.context_key].session_id == root),
             key=lambda e: (e.clock, of_context[e.context_key].parent_key is None, e.ordinal),
         )
         wanted = [row for row in expected(name) if root in {row["session"], row["parent_session"]}]
@@ -124,7 +113,7 @@ def test_order_over_all_contexts_is_the_expected_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", names_of_synth())
 def test_copies_are_the_expected_ones(name: str) -> None:
-    found = emissions(records(SYNTH / name))
+    found = of(records(SYNTH / name), Emission)
     originals = {e.copy_key for e in found if not e.is_fork}
     copies = [str(e.line) for e in found if e.is_fork]
     assert copies == [row["row"] for row in expected(name) if row["v1_runtime"] == "copy"]
@@ -139,10 +128,7 @@ def test_every_file_is_read_or_told_apart(path: Path) -> None:
         return
     assert claimed(path)
     found = records(path)
-    (count,) = (record for record in found if isinstance(record, FileCount))
-    assert count.records == count.used + count.copies + count.ignored + count.skipped
-    assert count.ignored == sum(record.count for record in found if isinstance(record, Ignored))
-    assert count.skipped == sum(isinstance(record, Skipped) for record in found)
+    assert of(found, Context)
     assert records(path) == found
 
 
@@ -156,12 +142,12 @@ def test_a_damaged_page_costs_one_session() -> None:
     healthy = contexts(records(SYNTH / "newest-level38.db")).values()
     ids = [context.native_id for context in healthy if not context.native_id.startswith("d0000001")]
     assert [context.native_id for context in contexts(found).values()] == ids
-    (skipped,) = (record for record in found if isinstance(record, Skipped))
+    (skipped,) = of(found, Skipped)
     assert "d0000001" in skipped.reason
     assert "malformed" in skipped.reason
     wanted = Counter(row["session"] for row in expected("newest-level38.db") if row["session"] in ids)
     of_context = contexts(found)
-    assert Counter(of_context[e.context_key].native_id for e in emissions(found)) == wanted
+    assert Counter(of_context[e.context_key].native_id for e in of(found, Emission)) == wanted
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -173,15 +159,15 @@ def test_a_broken_file_is_one_error(name: str) -> None:
 
 def test_the_newer_database_is_read_and_its_new_items_are_named() -> None:
     found = records(SYNTH / "future-level41.db")
-    assert ("checkpoint", 1) in [(r.type, r.count) for r in found if isinstance(r, Ignored)]
+    assert ("checkpoint", 1) in [(r.type, r.records) for r in of(found, Ignored)]
 
 
 def test_exports_of_old_and_new_hosts_give_equal_keys() -> None:
     """The two repositories hold the same sessions, one with `agentName`, one with `agent_name`."""
     place = Path("examples/eval/evals")
     for path in files(STORES / "docker__docker-agent" / place):
-        old = emissions(records(path))
-        new = emissions(records(STORES / "dwin-gharibi__docker-agent" / place / path.name))
+        old = of(records(path), Emission)
+        new = of(records(STORES / "dwin-gharibi__docker-agent" / place / path.name), Emission)
         assert [e.copy_key for e in old] == [e.copy_key for e in new] != []
 
 

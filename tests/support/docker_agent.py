@@ -8,9 +8,20 @@ import sqlite3
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dedupstats.model import FileCount, Ignored, Skipped
+from dedupstats.sources.base import FileInfo, Names, Reading, Unit
+from dedupstats.sources.docker_agent import DockerAgent
+from dedupstats.sources.probe import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dedupstats.model import Record
 
 JSON = dict[str, Any]
+Kind = TypeVar("Kind")
 
 NEWEST = 38
 _START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -109,6 +120,27 @@ def session(name: str, items: list[JSON], second: int = 0, **more: Any) -> JSON:
         "working_dir": "/work",
         **more,
     }
+
+
+def records(path: Path, reading: Reading | None = None) -> list[Record]:
+    """Read a file; whatever it holds, the count of its records has to add up."""
+    unit = Unit("docker_agent", str(path), [FileInfo(str(path), path.stat().st_size, 0)])
+    found = list(DockerAgent().read(unit, reading or Reading(Names())))
+    (count,) = of(found, FileCount)
+    assert count.records == count.used + count.copies + count.ignored + count.skipped
+    assert count.skipped == len(of(found, Skipped))
+    assert count.ignored == sum(record.records for record in of(found, Ignored))
+    return found
+
+
+def of(found: Iterable[Any], kind: type[Kind]) -> list[Kind]:
+    """The records of one kind."""
+    return [record for record in found if isinstance(record, kind)]
+
+
+def claims(path: Path) -> bool:
+    with Probe(str(path), path.stat().st_size) as probe:
+        return DockerAgent().claim(probe) is not None
 
 
 def export(path: Path, document: JSON) -> Path:

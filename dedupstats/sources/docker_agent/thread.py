@@ -442,7 +442,9 @@ class Thread:
         present = {sent.place for sent in kept}
         # a kept tail that reaches behind an earlier compaction brings back what that one had removed
         for sent in [sent for sent in self._sent if sent.stays(start) and sent.place not in present]:
-            again = sent.emission._replace(turn=self._turn, clock=self._clock, is_return=True)
+            again = sent.emission._replace(
+                line=item.line, turn=self._turn, clock=self._clock, is_return=True
+            )
             self._add_result(sent.call_place, again, sent.place)
 
     # --------------------------------------------------------------------------

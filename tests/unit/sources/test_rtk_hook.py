@@ -1,8 +1,6 @@
 """The hook beyond the recorded vectors: what a rewrite means for a replay, and texts meant to hurt."""
 
 import re
-from types import SimpleNamespace
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from dedupstats.sources import rtk_hook
 from dedupstats.sources.rtk_hook import Hooked, hooked, rewrite, session_offset
-from dedupstats.sources.rtk_rules import FILTERED, ROWS, Release
+from dedupstats.sources.rtk_rules import FILTERED, ROWS
 
 RELEASES = ["0.42.4", "0.44.2", "1.1.0"]
 
@@ -121,13 +119,15 @@ def test_input_above_1_mib_is_left() -> None:
 
 def test_ignored_commands_are_in_no_table() -> None:
     """Otherwise they would need a list of their own."""
-    ignored = (
-        "cd echo printf export source mkdir rm mv cp chmod chown touch which type test sleep kill set unset sort "
-        "uniq tr cut awk sed for while if case then else do done fi rtk bash sh true false wait pwd node ruby"
-    ).split()
+    ignored = re.findall(
+        r"\S+",
+        """cd echo printf export source mkdir rm mv cp chmod chown touch which type test sleep kill set unset
+        sort uniq tr cut awk sed for while if case then else do done fi rtk bash sh true false wait pwd
+        node ruby""",
+    )
     first_words = {name.split()[0] for row in ROWS + FILTERED for name in row.names}
     assert first_words.isdisjoint(ignored)
-    assert {"python -c x", "python3 -c x"}.isdisjoint(filter(rewrite, ("python -c x", "python3 -c x")))
+    assert rewrite("python -c 'import pytest'") is None
 
 
 # --- session_offset ---
@@ -355,18 +355,14 @@ COMMANDS = st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join) | st.lis
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(COMMANDS | st.text(max_size=40))
 def test_any_text(command: str) -> None:
-    for number, release in enumerate(RELEASES):
+    for release in RELEASES:
         rewritten = rewrite(command, release)
-        never = rtk_hook._rules(Release(number))._replace(letters=SimpleNamespace(isdisjoint=lambda _: False))
-        with patch.object(rtk_hook, "_rules", lambda _, rules=never: rules):
-            assert rewrite(command, release) == rewritten, "the early exit changed the result"
         if rewritten is not None:
             assert re.search(r"\brtk ", rewritten)
-            # No other mark or word is added or lost, but for the options of `rtk read` and blanks.
-            assert rewritten.count("'") == command.count("'")
+            assert [rewritten.count(quote) for quote in "'\""] == [command.count(quote) for quote in "'\""]
     got = hooked(command)
     assert got.rewritten == rewrite(command)
     if got.identity is not None:

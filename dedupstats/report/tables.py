@@ -1,0 +1,415 @@
+"""One table, five outputs: terminal, Markdown, CSV, JSON, Parquet; and the way of each to a file or stdout.
+
+A `Table` holds plain values. What people read (terminal, Markdown) gets units, separators and its notes; what
+programs read (CSV, JSON, Parquet) gets exact numbers. Every text is made safe by the writer, so a table may
+hold any name that a log holds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from dedupstats.errors import DedupstatsError, UsageError
+from dedupstats.report import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TextIO
+
+    from rich.table import Table as RichTable
+
+SCHEMA_VERSION = 1
+"""Of the JSON form; grows when a reader of the old form would stumble."""
+
+Kind = Literal["text", "figure", "int", "bytes", "percent", "raw", "float", "bool", "time"]
+"""What a column holds: text; a `figure` is a number already worded for people; `int` and `bytes` are exact
+counts, shown with separators and units; `percent` is a share, 0 to 1; `raw` is an integer shown as it is."""
+
+Format = Literal["table", "md", "csv", "json", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_INTEGERS = ("int", "bytes", "raw")
+_LEFT = ("text", "time")
+_WIDE = 1_000_000
+"""Columns of an output without a width: nothing is cut or folded in a pipe or a file."""
+
+_INT64 = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: As programs read it (`call_session_bytes`).
+        kind: What it holds.
+        title: As people read it; may have two lines. The name if empty.
+    """
+
+    name: str
+    kind: Kind = "text"
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of plain values, None where there is no data.
+
+    Attributes:
+        title: One line above the table; may be empty.
+        columns: In order.
+        rows: One value per column.
+        notes: What a reader must know, one sentence or two each; below the table, or on stderr for programs.
+        total: A last row, set apart; only where people read.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[Any, ...]]
+    notes: tuple[str, ...] = ()
+    total: tuple[Any, ...] | None = None
+
+
+# -- outputs -------------------------------------------------------------------------------------------------
+
+
+def terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
+    """The table for a terminal; a width of None cuts and folds nothing.
+
+    A table wider than the terminal is printed in parts that repeat the first column, so no number is ever cut.
+    """
+    cells = _cells(table, text.safe_text)
+    parts = [
+        _rendered(_rich_table(table, cells, chosen), width, colour=colour)
+        for chosen in _fitting(table, cells, width)
+    ]
+    notes = "\n".join(_wrapped(text.safe_text(note), width) for note in table.notes)
+    title = _wrapped(text.safe_text(table.title), width)
+    return "\n\n".join(block for block in (title, *parts, notes) if block) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """The table as GitHub-flavoured Markdown, its notes as a list below."""
+    cells = _cells(table, text.safe_markdown)
+    titles = [text.safe_markdown(_title(column).replace("\n", " ")) for column in table.columns]
+    marks = [":---" if column.kind in _LEFT else "---:" for column in table.columns]
+    lines = [_markdown_row(row) for row in (titles, marks, *cells)]
+    if table.total is not None:
+        # the total is told from the rows by its weight alone
+        lines[-1] = _markdown_row([f"**{cell}**" if cell else "" for cell in cells[-1]])
+    notes = "\n".join(f"- {text.safe_markdown(note)}" for note in table.notes)
+    title = f"**{text.safe_markdown(table.title)}**" if table.title else ""
+    return "\n\n".join(block for block in (title, "\n".join(lines), notes) if block) + "\n"
+
+
+def csv_text(table: Table) -> str:
+    """The rows as CSV with exact numbers: shares as 0 to 1, nothing for no data."""
+    import csv
+
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([text.safe_csv(column.name) for column in table.columns])
+    writer.writerows([_csv_cell(value) for value in row] for row in table.rows)
+    return out.getvalue()
+
+
+def json_bytes(table: Table) -> bytes:
+    """The table as strict JSON: `schema_version`, `title`, `columns`, `rows` (objects), `notes`."""
+    names = [column.name for column in table.columns]
+    return json_document(
+        {
+            "title": table.title,
+            "columns": [{"name": column.name, "kind": column.kind} for column in table.columns],
+            "rows": [dict(zip(names, row, strict=True)) for row in table.rows],
+            "notes": list(table.notes),
+        }
+    )
+
+
+def json_document(members: dict[str, Any]) -> bytes:
+    """A JSON document of this program: `schema_version` first, then the members; never NaN, always UTF-8."""
+    import orjson
+
+    document = {"schema_version": SCHEMA_VERSION} | members
+    return orjson.dumps(_json_value(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def parquet_bytes(table: Table) -> bytes:
+    """The rows as a Parquet file with typed columns."""
+    import polars
+
+    types = {"bool": polars.Boolean, "percent": polars.Float64, "float": polars.Float64}
+    series = []
+    for place, column in enumerate(table.columns):
+        values = [row[place] for row in table.rows]
+        if column.kind in _INTEGERS and all(value is None or -_INT64 <= value < _INT64 for value in values):
+            made = polars.Series(column.name, values, dtype=polars.Int64)
+        elif column.kind == "time":
+            made = polars.Series(column.name, [_utc(value) for value in values], dtype=polars.Datetime("us"))
+        elif column.kind in types:
+            made = polars.Series(column.name, values, dtype=types[column.kind], strict=False)
+        else:
+            shown = [None if value is None else text.valid_utf8(plain(value)) for value in values]
+            made = polars.Series(column.name, shown, dtype=polars.String)
+        series.append(made)
+    out = BytesIO()
+    polars.DataFrame(series).write_parquet(out)
+    return out.getvalue()
+
+
+def written(table: Table, form: Format, *, stream: TextIO | None = None) -> str | bytes:
+    """The table in a format; `stream` is where a terminal table is going, None for a file."""
+    if form == "table":
+        return terminal(table, width=width_of(stream), colour=wants_colour(stream))
+    if form == "md":
+        return markdown(table)
+    if form == "csv":
+        return csv_text(table).encode()
+    return json_bytes(table) if form == "json" else parquet_bytes(table)
+
+
+# -- where an output goes ------------------------------------------------------------------------------------
+
+
+def check_destination(form: Format, output: Path | None) -> None:
+    """Refuse, before any work is done, what would fill a terminal with bytes.
+
+    Raises:
+        UsageError: Parquet to a terminal.
+    """
+    if form == "parquet" and output is None and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal", "name a file with -o FILE, or pipe it")
+
+
+def deliver(data: str | bytes, output: Path | None) -> None:
+    """Write to a file, whole or not at all, or to stdout.
+
+    Raises:
+        DedupstatsError: The file cannot be written.
+    """
+    if output is not None:
+        write_file(output, data)
+    elif isinstance(data, str):
+        sys.stdout.write(data)
+        sys.stdout.flush()
+    else:
+        # machine formats are UTF-8 whatever the terminal's encoding
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def write_file(path: Path, data: str | bytes) -> None:
+    """Write a file through a temporary one beside it, so that a reader sees the old or the new one.
+
+    Raises:
+        DedupstatsError: It cannot be written; the message names the file and the reason.
+    """
+    content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    target = Path(os.path.realpath(path.expanduser()))
+    try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            target.write_bytes(content)  # a device or a pipe cannot be replaced
+            return
+        beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            beside.write_bytes(content)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DedupstatsError(f"cannot write {path}: {reason}", "name another file with -o") from error
+
+
+def width_of(stream: TextIO | None) -> int | None:
+    """Width for text on a stream: `COLUMNS`, else the terminal's; None (no limit) for a pipe or file."""
+    if stream is None:
+        return None
+    with suppress(ValueError):
+        if (columns := int(os.environ.get("COLUMNS", ""))) > 0:
+            return columns
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def wants_colour(stream: TextIO | None) -> bool:
+    """Whether text on a stream may have colour: NO_COLOR, then FORCE_COLOR, then TERM and the stream decide."""
+    if stream is None or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+
+
+# -- cells ---------------------------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> str:
+    """A value of any DuckDB type as text, exactly: bytes in hexadecimal, nested values as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, list | tuple | dict):
+        import orjson
+
+        return orjson.dumps(_json_value(value)).decode()
+    return str(value)
+
+
+def _people(value: Any, kind: Kind) -> str:
+    if kind == "percent":
+        return text.percent(value)
+    if value is None:
+        return ""
+    if kind in {"int", "bytes"}:
+        return text.count(value) if kind == "int" else text.size(value)
+    return plain(value)
+
+
+def _csv_cell(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | Decimal):
+        return value
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else None
+    return text.safe_csv(plain(value))
+
+
+def _json_value(value: Any) -> Any:
+    """A value as JSON can hold it: NaN becomes null, integers of more than 64 bits become text."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -_INT64 <= value < _INT64 * 2 else str(value)
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {text.valid_utf8(plain(key)): _json_value(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(member) for member in value]
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return text.valid_utf8(plain(value))
+
+
+def _utc(value: datetime | None) -> datetime | None:
+    return value.astimezone(UTC).replace(tzinfo=None) if value is not None and value.tzinfo else value
+
+
+def _title(column: Column) -> str:
+    return column.title or column.name
+
+
+def _cells(table: Table, safe: Callable[[str], str]) -> list[list[str]]:
+    """All cells as people read them; the total is the last row, if there is one."""
+    rows = [*table.rows, table.total] if table.total is not None else table.rows
+    kinds = [column.kind for column in table.columns]
+    return [[safe(_people(value, kind)) for value, kind in zip(row, kinds, strict=True)] for row in rows]
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+# -- terminal ------------------------------------------------------------------------------------------------
+
+_GAP = 2
+
+
+def _fitting(table: Table, cells: list[list[str]], width: int | None) -> Iterator[list[int]]:
+    """Places of the columns of each part: as many as fit beside the first column, at least one."""
+    from rich.cells import cell_len
+
+    places = list(range(len(table.columns)))
+    widths = [
+        max(
+            [cell_len(text.safe_text(line)) for line in _title(column).split("\n")]
+            + [cell_len(row[place]) for row in cells]
+        )
+        for place, column in enumerate(table.columns)
+    ]
+    if width is not None and widths:
+        # a long first column is folded to half the terminal rather than leaving no place for others
+        widths[0] = min(widths[0], width // 2)
+    first, part, used = places[:1], places[:1], sum(widths[:1])
+    for place in places[1:]:
+        wide = widths[place] + _GAP
+        if width is not None and used + wide > width and len(part) > 1:
+            yield part
+            part, used = first.copy(), widths[0]
+        part.append(place)
+        used += wide
+    if part:
+        yield part
+
+
+def _rich_table(table: Table, cells: list[list[str]], chosen: list[int]) -> RichTable:
+    from rich.box import Box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    # lines of plain hyphens, which every encoding has
+    lines = Box("    \n    \n -- \n    \n -- \n -- \n    \n    \n")
+    grid = RichTable(
+        box=lines, show_edge=False, pad_edge=False, padding=(0, 0, 0, _GAP - 1), header_style="bold"
+    )
+    for place in chosen:
+        column = table.columns[place]
+        # Text never reads markup or emoji codes (U01, U04)
+        title = Text("\n").join(Text(text.safe_text(line)) for line in _title(column).split("\n"))
+        left = column.kind in _LEFT
+        grid.add_column(
+            title, justify="left" if left else "right", overflow="fold", no_wrap=not left, vertical="bottom"
+        )
+    last = len(cells) - 1 if table.total is not None else None
+    for number, row in enumerate(cells):
+        if number == last:
+            grid.add_section()
+        grid.add_row(*(Text(row[place]) for place in chosen), style="bold" if number == last else None)
+    return grid
+
+
+def _rendered(grid: RichTable, width: int | None, *, colour: bool) -> str:
+    from rich.console import Console
+
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width or _WIDE,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    console.print(grid)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    from rich.cells import cell_len, chop_cells
+
+    if width is None or cell_len(line) <= width:
+        return line
+    rows = [""]
+    for word in line.split(" "):
+        joined = f"{rows[-1]} {word}" if rows[-1] else word
+        if cell_len(joined) <= width:
+            rows[-1] = joined
+        else:
+            rows.extend(chop_cells(word, width))
+    return "\n".join(row for row in rows if row)

@@ -1,0 +1,192 @@
+"""The tools of Claude Code as data, and the facts of one call.
+
+Read-only is judged from a tool's purpose, because the log holds no annotation (claude-code.md section 12);
+a tool that is not listed is unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dedupstats.model import ReadOnly
+from dedupstats.sources.base import Names, Provenance, Reading, Tool
+from dedupstats.sources.calls import keys
+from dedupstats.sources.measure import sha64, to_bytes, to_storable
+from dedupstats.sources.rtk_hook import hooked
+from dedupstats.sources.shell import reads_only
+
+NO_CALL = "(no call in this file)"
+ACP_PREFIX = "mcp__acp__"
+"""ACP bridges name built-in tools `mcp__acp__Read`; they count as the tool that they name"""
+FILES = "filesystem"
+
+_YES, _NO, _UNKNOWN = ReadOnly.YES, ReadOnly.NO, ReadOnly.UNKNOWN
+
+TOOLS: dict[str, Tool] = {
+    "Read": Tool(FILES, _YES, ("file_path",)),
+    "Grep": Tool(FILES, _YES, ("pattern", "path")),
+    "Glob": Tool(FILES, _YES, ("pattern", "path")),
+    "LS": Tool(FILES, _YES, ("path",)),
+    "NotebookRead": Tool(FILES, _YES),
+    "LSP": Tool(None, _YES),
+    "WebFetch": Tool(None, _YES, ("url",)),
+    "WebSearch": Tool(None, _YES, ("query",)),
+    "TaskOutput": Tool(None, _YES),
+    "ListMcpResourcesTool": Tool(None, _YES),
+    "ListAgents": Tool(None, _YES),
+    "ToolSearch": Tool(None, _YES),
+    "Bash": Tool(None, _UNKNOWN, ("command",)),
+    "PowerShell": Tool(None, _UNKNOWN, ("command",)),
+    "BashOutput": Tool(None, _UNKNOWN),
+    "Edit": Tool(None, _NO, ("file_path",)),
+    "Write": Tool(None, _NO, ("file_path",)),
+    "MultiEdit": Tool(None, _NO, ("file_path",)),
+    "NotebookEdit": Tool(None, _NO, ("notebook_path",)),
+    "Task": Tool(None, _NO),
+    "Agent": Tool(None, _NO),
+    "TodoWrite": Tool(None, _NO),
+    "ExitPlanMode": Tool(None, _NO),
+    "exit_plan_mode": Tool(None, _NO),
+    "EnterPlanMode": Tool(None, _NO),
+    "AskUserQuestion": Tool(None, _NO),
+    "TaskCreate": Tool(None, _NO),
+    "TaskUpdate": Tool(None, _NO),
+    "TaskStop": Tool(None, _NO),
+    "KillBash": Tool(None, _NO),
+    "KillShell": Tool(None, _NO),
+    "Artifact": Tool(None, _NO),
+    "SendMessage": Tool(None, _NO),
+    "Skill": Tool(None, _NO),
+}
+SHELLS = frozenset({"Bash", "PowerShell"})
+HOOKED = "Bash"
+"""the tool whose calls RTK's hook sees"""
+MEMO_CALLS = 8192
+MEMO_BYTES = 1024
+
+
+class Facts(NamedTuple):
+    """What the arguments of a call tell, as `Emission` holds it."""
+
+    name: str
+    tool_key: int
+    call_key: int | None
+    args_sha64: int | None
+    norm_key: int | None
+    target_sha64: int | None
+    target: str | None
+    shell_reads: bool | None
+    rtk_mode: str | None
+    rtk_identity_bytes: int | None
+    input_bytes: int
+
+
+class Calls:
+    """The facts of calls, remembered for those that come again (a repeated call is what this is all about)."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._names = reading.names
+        self._keep_targets = reading.keep_targets
+        self._memo: dict[tuple[str, bytes, str | None], Facts] = {}
+        self.missing = Facts(
+            NO_CALL, reading.names.tool(NO_CALL), None, None, None, None, None, None, None, None, 0
+        )
+
+    def facts(self, name: str, arguments: bytes, cwd: str | None) -> Facts:
+        """The facts of a call.
+
+        Args:
+            name: The tool's name.
+            arguments: JSON text of the arguments as logged.
+            cwd: Working directory of the row.
+        """
+        memo_key = (name, arguments, cwd)
+        found = self._memo.get(memo_key)
+        if found is None:
+            found = self._facts(name, arguments, cwd)
+            if len(arguments) <= MEMO_BYTES:
+                if len(self._memo) >= MEMO_CALLS:
+                    self._memo.clear()
+                self._memo[memo_key] = found
+        return found
+
+    def _facts(self, name: str, arguments: bytes, cwd: str | None) -> Facts:
+        call_key, args_sha64, norm_key = keys(name, arguments, cwd)
+        tool = declared(name)
+        target = _target(tool.target, arguments) if tool else None
+        shell_reads = rtk_mode = identity_bytes = None
+        if target is not None and name in SHELLS:
+            shell_reads = reads_only(target)
+            if name == HOOKED:
+                _, identity, rtk_mode = hooked(target)
+                identity_bytes = None if identity is None else len(to_bytes(identity))
+        return Facts(
+            name,
+            tool_key(self._names, name),
+            call_key,
+            args_sha64,
+            norm_key,
+            None if target is None else sha64(to_bytes(target)),
+            to_storable(target) if target is not None and self._keep_targets else None,
+            shell_reads,
+            rtk_mode,
+            identity_bytes,
+            len(arguments),
+        )
+
+
+def declared(name: str) -> Tool | None:
+    """What is declared about a tool, or None."""
+    return TOOLS.get(name.removeprefix(ACP_PREFIX))
+
+
+def tool_key(names: Names, name: str) -> int:
+    """The key of a tool with what is declared about it."""
+    tool = declared(name)
+    if tool is None:
+        return names.tool(name)
+    return names.tool(name, tool.category, tool.read_only, tool.provenance)
+
+
+class _Arguments(msgspec.Struct, gc=False):
+    """The arguments that name what a call is about."""
+
+    file_path: Any = None
+    notebook_path: Any = None
+    path: Any = None
+    pattern: Any = None
+    command: Any = None
+    url: Any = None
+    query: Any = None
+
+
+_decode = msgspec.json.Decoder(_Arguments).decode
+
+
+def _target(arguments: tuple[str, ...], text: bytes) -> str | None:
+    """The values of the named arguments, joined by a blank; None if there is none."""
+    if not arguments:
+        return None
+    try:
+        given = _decode(text)
+    except (ValueError, RecursionError):
+        given = _leniently(text)
+        if given is None:
+            return None
+    values = [getattr(given, name) for name in arguments]
+    found = [value for value in values if isinstance(value, str) and value]
+    return " ".join(found) if found else None
+
+
+def _leniently(text: bytes) -> _Arguments | None:
+    """Arguments that only the standard library reads, such as those with a lone surrogate."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return _Arguments(**{name: value.get(name) for name in _Arguments.__struct_fields__})
