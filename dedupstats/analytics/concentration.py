@@ -1,4 +1,7 @@
-"""How unevenly repeats are spread: over sessions, and over a few sessions or calls (fault cases S07, S10, S11)."""
+"""How unevenly repeats are spread: over all sessions, and in the few largest sessions and calls.
+
+Fault cases S07, S10, S11.
+"""
 
 from __future__ import annotations
 

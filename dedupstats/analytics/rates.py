@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dedupstats.analytics.concentration import Concentration, Distribution
-    from dedupstats.store.store import Store
+    from dedupstats.store import Store
 
 FLOOR_BYTES = 256
 """Results below it are left out of `rules_floor`: a marker would be about as long as they are."""
@@ -174,7 +174,7 @@ def rates(
         UsageError: `by` or `tz` is unknown.
 
     Example:
-        >>> from dedupstats.store.store import open_store
+        >>> from dedupstats.store import open_store
         >>> with open_store(":memory:") as store:
         ...     found = rates(store, by="tool", tz="UTC")
         >>> found.total.results, found.rules
@@ -308,7 +308,8 @@ def _dates(store: Store, window: Window) -> tuple[datetime | None, datetime | No
     """First and last time of originals, UTC, and how many have none."""
     condition, parameters = window.where()
     first, last, undated = store.query(
-        f"select min(ts), max(ts), count(*) filter (ts is null) from emission where {condition} and not is_copy",
+        "select min(ts), max(ts), count(*) filter (ts is null) "
+        f"from emission where {condition} and not is_copy",
         parameters,
     )[0]
     return first and first.replace(tzinfo=UTC), last and last.replace(tzinfo=UTC), undated

@@ -12,14 +12,13 @@ import time
 import zoneinfo
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UsageError
 
 if TYPE_CHECKING:
-    from dedupstats.store.store import Store
+    from dedupstats.store import Store
 
 _SPAN = re.compile(r"(\d{1,6})([hdw])", re.ASCII)
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -125,6 +124,8 @@ def zone_info(name: str) -> tzinfo:
         names = zoneinfo.available_timezones()
         last = name.strip().replace(" ", "_").lower()
         near = sorted(zone for zone in names if zone.lower().rpartition("/")[2] == last)
+        from difflib import get_close_matches
+
         near = near or get_close_matches(name, names, n=3)
         hint = f"did you mean {' or '.join(near[:3])}?" if near else "e.g. Europe/Madrid, UTC or UTC+02:00"
         raise UsageError(f"unknown time zone {name!r}", hint)
@@ -268,6 +269,8 @@ def check_names(store: Store, window: Window) -> None:
 
 
 def _near(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
     folded = {other.lower(): other for other in known}
     near = [folded[match] for match in get_close_matches(name.lower(), folded, n=3)]
     if near:

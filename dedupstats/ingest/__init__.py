@@ -6,9 +6,10 @@ settle what depends on more than one file.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -24,7 +25,7 @@ from dedupstats.sources.measure import to_storable
 from dedupstats.store.store import IMPORT_MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from dedupstats.store import Store
@@ -104,6 +105,10 @@ class _Import:
 
     def read(self, units: list[Unit], progress: Progress | None) -> None:
         """Read units one by one; commit them in batches of whole units."""
+        with _no_collector():
+            self._read(units, progress)
+
+    def _read(self, units: list[Unit], progress: Progress | None) -> None:
         total = sum(file.size for unit in units for file in unit.files)
         done = 0
         for unit in units:
@@ -128,6 +133,7 @@ class _Import:
             done += sum(file.size for file in unit.files)
             if self.batch.is_full:
                 self.batch.commit()
+                gc.collect(0)
             if progress is not None:
                 progress(done, total, unit.key)
         for path, reason in self.plan.broken:
@@ -173,6 +179,18 @@ class _Import:
                 history.complete(store)
                 store.query("delete from raw.meta where key = 'stale'")
         store.checkpoint()
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Stop the cyclic garbage collector, which makes loops with many live rows up to three times slower."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _mark(store: Store, paths: list[str], gone_at: int | None) -> None:

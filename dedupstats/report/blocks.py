@@ -31,14 +31,14 @@ class Table:
         caption: What it shows; names the denominators.
         columns: Its columns.
         rows: The cells, row by row.
-        strong: Index of the row that matters most, if any.
+        is_last_strong: The last row is the one that matters.
         latest: How many rows, from the end, are enough where room is short; None: all.
     """
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
-    strong: int | None = None
+    is_last_strong: bool = False
     latest: int | None = None
 
 

@@ -1,40 +1,50 @@
-"""The three charts of the HTML page, as plotly figures in JSON: they show what the tables say.
+"""The charts of the HTML page, as plotly figures: they show what the tables beside them say.
 
-The default rules contain each other (still visible, in the session, same call), so their bars lie inside
-each other. Colours are names of CSS variables: the page puts the values in, so that one file serves light
-and dark. Names from logs are escaped for plotly, which reads a little HTML in its labels.
+The three rules contain each other, so their bars lie inside each other. A colour is the name of a CSS
+variable of the page, which puts the value in: one file serves light and dark. Names from logs are escaped
+once for plotly, which reads some HTML in its labels.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dedupstats.report import text
-from dedupstats.report.outline import DEFAULT_RULES, RULE_LABELS
+from dedupstats.report.blocks import of_pct, pct
+from dedupstats.report.outline import LABELS, NESTED_RULES
+from dedupstats.report.text import count, percent, safe_text, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dedupstats.report.model import Distribution, OverTime, Repeats, Report, Tools
+    from dedupstats.report.model import Distribution, OverTime, Repeats, Report, Tool
 
-_WIDTHS = (0.84, 0.56, 0.28)
-"""of a bar and the two inside it, widest rule first"""
-_LABEL_CHARS = 26
-_ROW_PX = 34
+_COLOURS = dict(
+    zip(NESTED_RULES, ("var(--rule-call)", "var(--rule-session)", "var(--rule-visible)"), strict=True)
+)
+_WIDTHS = dict(zip(NESTED_RULES, (0.84, 0.54, 0.26), strict=True))
+"""of a bar and of the bars inside it"""
+_LABEL_CHARS = 22
+_ROW_PX = 36
+_FRAME_PX = 96
+_HEIGHT_PX = 340
+_SMALLEST_SCALE = 0.02
+"""upper end of a scale that would else magnify traces"""
+_ECDF_POINTS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure for plotly.js, and what it shows in words, for those who cannot see it.
+    """A figure for plotly.js, and what is to be seen in it for those who cannot see it.
 
     Attributes:
-        key: Key of the section that it belongs to; the id of its element.
+        key: Key of the section that it belongs to.
         title: What is drawn.
-        alt: What is to be seen in it, with the numbers.
-        height: Height in pixels.
-        figure: `data` and `layout` for `Plotly.newPlot`.
+        alt: What it shows, with the numbers.
+        height: Pixels.
+        figure: `data` and `layout`, for `Plotly.newPlot`.
     """
 
     key: str
@@ -42,3 +52,201 @@ class Chart:
     alt: str
     height: int
     figure: dict[str, Any]
+
+
+def charts(report: Report) -> tuple[Chart, ...]:
+    """The charts of the report: per tool, over sessions, over time; none without results."""
+    if not report.corpus.results:
+        return ()
+    shown = report.tools.rows[: report.tools.shown]
+    made = [_tools(shown), _sessions(report.sessions)]
+    if report.over_time.periods:
+        made.append(_over_time(report.over_time))
+    return tuple(made)
+
+
+def _tools(tools: Sequence[Tool]) -> Chart:
+    places = list(range(len(tools)))
+    traces = [
+        _bar(
+            rule,
+            y=places,
+            x=[tool.repeats[rule].bytes.share or 0 for tool in tools],
+            orientation="h",
+            customdata=[[_label(tool.name, 60), _counted(tool.repeats[rule])] for tool in tools],
+            hovertemplate="<b>%{customdata[0]}</b><br>" + LABELS[rule] + ": %{customdata[1]}<extra></extra>",
+        )
+        for rule in NESTED_RULES
+    ]
+    height = _FRAME_PX + _ROW_PX * len(tools)
+    top = max((tool.repeats[NESTED_RULES[0]].bytes.share or 0 for tool in tools), default=0)
+    layout = _layout(
+        height,
+        xaxis=_share_axis(top),
+        yaxis={
+            "tickvals": places,
+            "ticktext": [f"{_label(tool.name, _LABEL_CHARS)}  " for tool in tools],
+            "autorange": "reversed",
+            "automargin": True,
+            "fixedrange": True,
+            "showgrid": False,
+        },
+    )
+    visible = [f"{tool.name} {pct(tool.repeats[NESTED_RULES[-1]].bytes)}" for tool in tools[:3]]
+    return Chart(
+        "tools",
+        "Repeated bytes per tool, of the tool's own bytes",
+        f"Bars for the {len(tools)} tools with most bytes. Still visible: {', '.join(visible)}.",
+        height,
+        _figure(traces, layout),
+    )
+
+
+def _over_time(found: OverTime) -> Chart:
+    labels = [period.label for period in found.periods]
+    traces = [
+        _bar(
+            rule,
+            x=list(range(len(labels))),
+            y=[period.repeats[rule].bytes.share or 0 for period in found.periods],
+            customdata=[
+                [label, _counted(period.repeats[rule])]
+                for label, period in zip(labels, found.periods, strict=True)
+            ],
+            hovertemplate="<b>%{customdata[0]}</b><br>" + LABELS[rule] + ": %{customdata[1]}<extra></extra>",
+        )
+        for rule in NESTED_RULES
+    ]
+    step = max(1, math.ceil(len(labels) / 6))
+    highest = max(found.periods, key=lambda period: period.repeats[NESTED_RULES[-1]].bytes.share or 0)
+    layout = _layout(
+        _HEIGHT_PX,
+        yaxis=_share_axis(max(period.repeats[NESTED_RULES[0]].bytes.share or 0 for period in found.periods)),
+        xaxis={
+            "tickvals": list(range(0, len(labels), step)),
+            "ticktext": labels[::step],
+            "fixedrange": True,
+            "showgrid": False,
+            "range": [-0.6, max(len(labels), 4) - 0.4],
+        },
+    )
+    return Chart(
+        "over-time",
+        f"Repeated bytes per {found.unit}, of the {found.unit}'s bytes ({found.tz})",
+        f"{count(len(labels))} {found.unit}s from {labels[0]} to {labels[-1]}; most still visible in "
+        f"{highest.label}: {pct(highest.repeats[NESTED_RULES[-1]].bytes)}.",
+        _HEIGHT_PX,
+        _figure(traces, layout),
+    )
+
+
+def _sessions(spreads: Sequence[Distribution]) -> Chart:
+    traces: list[dict[str, Any]] = []
+    for spread in spreads:
+        points = _ecdf(spread.values)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": LABELS[spread.rule],
+                "x": [x for x, _ in points],
+                "y": [y for _, y in points],
+                "line": {"shape": "hv", "width": 2.5, "color": _COLOURS[spread.rule]},
+                "hovertemplate": (
+                    f"{LABELS[spread.rule]}: at most %{{x:.1%}} in %{{y:.0%}} of sessions<extra></extra>"
+                ),
+            }
+        )
+    top = max((spread.max or 0 for spread in spreads), default=0)
+    layout = _layout(
+        _HEIGHT_PX,
+        xaxis=_share_axis(top) | {"title": {"text": "repeated bytes of a session"}},
+        yaxis=_share_axis(1) | {"title": {"text": "sessions with at most so much"}},
+    )
+    said = "; ".join(
+        f"{LABELS[spread.rule]}: median {percent(spread.median)}, p90 {percent(spread.p90)}, "
+        f"max {percent(spread.max)}, {of_pct(spread.with_any)} with any"
+        for spread in spreads
+    )
+    return Chart(
+        "sessions",
+        "How sessions differ: share of sessions with at most so many repeated bytes",
+        f"Steps from no repeat to the session with most. {said}.",
+        _HEIGHT_PX,
+        _figure(traces, layout),
+    )
+
+
+def _ecdf(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Share of values at most x, at each step; thinned where there are more than an eye can tell."""
+    if not values:
+        return []
+    steps: dict[float, float] = {0.0: 0.0}
+    for place, value in enumerate(values, start=1):
+        steps[value] = place / len(values)
+    points = list(steps.items())
+    stride = max(1, len(points) // _ECDF_POINTS)
+    return [*points[:-1:stride], points[-1]]
+
+
+def _bar(rule: str, **trace: Any) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": LABELS[rule],
+        "width": _WIDTHS[rule],
+        "marker": {"color": _COLOURS[rule], "line": {"width": 0}},
+        **trace,
+    }
+
+
+def _counted(repeats: Repeats) -> str:
+    return (
+        f"{pct(repeats.bytes)} of bytes<br>{size(repeats.bytes.part)} of {size(repeats.bytes.whole)}, "
+        f"{of_pct(repeats.results)} results"
+    )
+
+
+def _label(name: str, longest: int) -> str:
+    """A name as plotly shows it: literal, isolated in its writing direction, cut in its middle."""
+    shown = safe_text(name)
+    if len(shown) > longest:
+        half = (longest - 1) // 2
+        shown = f"{shown[:half]}…{shown[-half:]}"
+    return f"\u2068{html.escape(shown, quote=False)}\u2069"
+
+
+def _share_axis(top: float) -> dict[str, Any]:
+    """An axis of shares from 0 to a bit more than the largest."""
+    return {
+        "range": [0, min(1.02, max(top * 1.06, _SMALLEST_SCALE))],
+        "tickformat": ".0%" if top > 0.1 else ".1%",  # noqa: PLR2004
+        "fixedrange": True,
+        "nticks": 6,
+        "gridcolor": "var(--grid)",
+        "zerolinecolor": "var(--axis)",
+    }
+
+
+def _layout(height: int, *, xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "barmode": "overlay",
+        "height": height,
+        "dragmode": False,
+        "margin": {"l": 56, "r": 12, "t": 36, "b": 48},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
+        "hoverlabel": {"align": "left"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"size": 13, "color": "var(--ink)"},
+        "xaxis": xaxis,
+        "yaxis": yaxis,
+    }
+
+
+def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
+    """Checked by plotly, so that a wrong key fails here and not silently in a browser."""
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+    figure = go.Figure(data=traces, layout={"template": "none", **layout})
+    plain: dict[str, Any] = figure.to_plotly_json()
+    return {"data": plain["data"], "layout": plain["layout"]}

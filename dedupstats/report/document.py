@@ -33,7 +33,9 @@ def parse(text: str | bytes) -> Report:
         if version == SCHEMA_VERSION:
             return msgspec.json.decode(text, type=Report)
     except msgspec.DecodeError as error:
-        raise UsageError(f"not a report of dedupstats: {error}", "make one: dedupstats report -o report.json") from error
+        raise UsageError(
+            f"not a report of dedupstats: {error}", "make one: dedupstats report -o report.json"
+        ) from error
     raise UsageError(
         f"the report has schema version {version}, this program reads {SCHEMA_VERSION}",
         "make it again: dedupstats report -o report.json",

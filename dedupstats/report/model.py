@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a whole. `share` is part / whole; None where the whole is 0: there is nothing to divide by."""
+    """A part of a whole; `share` is part / whole, None where there is nothing to divide by."""
 
     part: int
     whole: int
@@ -137,6 +137,9 @@ class Concentration:
         top: The heaviest sessions, heaviest first.
         cumulated: Share of the k heaviest together, by k.
         without_top: Repeat share of bytes of the history without its heaviest session; None: no repeats.
+        calls: Calls that have repeats.
+        top_call: What the heaviest of them holds of the repeated bytes.
+        top_call_tool: Its tool; None: no repeats.
     """
 
     rule: str
@@ -144,13 +147,17 @@ class Concentration:
     top: tuple[TopSession, ...]
     cumulated: dict[str, Share]
     without_top: Share | None
+    calls: int
+    top_call: Share
+    top_call_tool: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """One day or week: results in it and their repeats by the name of the rule."""
+    """One day, week or month: results in it and their repeats by the name of the rule."""
 
     label: str
+    begins: str
     is_partial: bool
     results: int
     bytes: int
@@ -162,7 +169,7 @@ class OverTime:
     """Repeats over time.
 
     Attributes:
-        unit: `day` or `week` (ISO, from Monday).
+        unit: `day`, `week` (ISO, from Monday) or `month`.
         tz: Name of the time zone that days are cut in.
         periods: In order; those without results are left out.
         undated: Results without a time: in no period.
@@ -192,7 +199,8 @@ class Source:
     Attributes:
         name: `claude_code`, `docker_agent`, `rtk`.
         words: Its name for people.
-        units: Session files or databases read.
+        units: Source units with anything in scope: session files with their companions, or databases.
+        commands: Rows of RTK's `commands`, each once.
         versions: Versions of the program that wrote the logs, oldest first, with their results.
     """
 
@@ -204,6 +212,7 @@ class Source:
     results: int
     bytes: int
     copies: int
+    commands: int
     first: str | None
     last: str | None
     versions: dict[str, int]
@@ -238,7 +247,7 @@ class SkippedRecord:
 
     source: str
     path: str
-    line: int
+    line: int | None
     reason: str
 
 
@@ -258,7 +267,9 @@ class Corpus:
     """What was read, in the scope of the report.
 
     Attributes:
-        results: Results in all; those of every class, copies not among them.
+        sessions: Sessions with results in scope.
+        subagents: Contexts of subagents with results in scope.
+        results: Results of every class, copies not among them.
         copies: Results that stand in another file or place already, counted once.
         gone: Results whose logs have vanished since they were read.
         boundaries: Points where something left the model's sight, by kind.
@@ -267,7 +278,6 @@ class Corpus:
 
     sessions: int
     subagents: int
-    families: int
     projects: int
     results: int
     bytes: int
@@ -288,11 +298,11 @@ class Corpus:
 class Accounting:
     """What became of the records of all files; the scope of the report does not touch it."""
 
-    notes: tuple[str, ...]
     records: tuple[Records, ...]
     ignored: tuple[Counted, ...]
     reasons: tuple[Counted, ...]
     skipped: tuple[SkippedRecord, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,15 @@ from dedupstats.report.text import count, percent, size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dedupstats.report.model import Distribution, Repeats, Report, Tool
+    from dedupstats.report.model import Concentration, Distribution, Report, Tool
 
 NESTED_RULES = ("call-session", "repeat-session", "repeat-in-sight")
 """the rules that are shown where there is room for three; each contains the next"""
 LABELS = {"call-session": "same call", "repeat-session": "same bytes", "repeat-in-sight": "still visible"}
 NESTED_NOTE = (
-    "Same call: it was made before in the session, whatever came back (upper bound). Same bytes: the same call "
-    "and the same bytes, in the session. Still visible: the same, and a full copy is still in the model's sight."
+    "Same call: it was made before in the session, whatever came back (upper bound). Same bytes: the same "
+    "call and the same bytes, in the session. Still visible: the same, and a full copy is still in the "
+    "model's sight."
 )
 LAST_LINE = "Only the last line can be left out without pointing at text the model lacks."
 _LATEST_PERIODS = 14
@@ -35,13 +36,13 @@ def outline(report: Report) -> tuple[Section, ...]:
         sections += [_tools(report), _rules(report), _sessions(report), _over_time(report)]
         sections += [_classes(report), _contexts(report)]
     if report.rtk:
-        sections.append(outline_rtk.section(report.rtk))
+        sections += outline_rtk.sections(report.rtk)
     sections += [_records(report), _limits(report), _reproduce(report)]
     return tuple(sections)
 
 
-def read_line(report: Report) -> str:
-    """What was read, in one sentence."""
+def read_line(report: Report, seconds: float | None = None) -> str:
+    """What was read, in one sentence; and how long that took, where it has just been done."""
     corpus = report.corpus
     parts = []
     if corpus.results:
@@ -52,7 +53,11 @@ def read_line(report: Report) -> str:
         parts.append(plural(report.rtk.commands, "RTK command"))
     if not parts:
         return "No tool results and no RTK commands."
-    return ", ".join([*parts, corpus.dates] if corpus.dates else parts) + "."
+    if corpus.dates:
+        parts.append(corpus.dates)
+    if seconds is not None:
+        parts.append(f"in {seconds:.1f} s")
+    return ", ".join(parts) + "."
 
 
 def counted_line(report: Report) -> str:
@@ -76,7 +81,7 @@ def shown_before(report: Report) -> Table:
         f"Repeats, and their share of all tokens shown. Tokens are {report.token_rule}.",
         columns("", "repeats", "tokens"),
         tuple(rows),
-        strong=len(rows) - 1 if report.corpus.results else None,
+        is_last_strong=report.corpus.results > 0,
     )
 
 
@@ -86,10 +91,9 @@ def _read(report: Report) -> Section:
         (
             source.words,
             count(source.units),
-            count(source.sessions),
-            count(source.results),
-            size(source.bytes),
-            count(source.copies),
+            count(source.sessions) if source.sessions else "",
+            plural(source.commands, "command") if source.commands else count(source.results),
+            size(source.bytes) if source.results else "",
             source.first or "",
             source.last or "",
         )
@@ -102,13 +106,21 @@ def _read(report: Report) -> Section:
         tables=(
             Table(
                 "By kind of log.",
-                columns("source", "files", "sessions", "results", "bytes", "copies", "from", "to"),
+                columns("source", "files", "sessions", "results", "bytes", "from", "to"),
                 tuple(rows),
             ),
         ),
-        terms=tuple(report.scope.filters),
+        terms=(*report.scope.filters, *_versions(report)),
         notes=corpus.notes,
     )
+
+
+def _versions(report: Report) -> Iterator[tuple[str, str]]:
+    for source in report.corpus.sources:
+        found = list(source.versions)
+        if found:
+            shown = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]} ({len(found)} versions)"
+            yield f"versions of {source.words}", shown
 
 
 def _shown_before(report: Report) -> Section:
@@ -133,8 +145,8 @@ def _tools(report: Report) -> Section:
         "Per tool",
         tables=(
             Table(
-                "Most bytes first. `of all`: of the bytes of all tools; the last three: repeated bytes, of the "
-                "tool's own bytes.",
+                "Most bytes first. `of all`: of the bytes of all tools; the last three: repeated bytes, of "
+                "the tool's own.",
                 columns("tool", "results", "bytes", "of all", *LABELS.values()),
                 tuple(rows),
             ),
@@ -162,15 +174,16 @@ def _rules(report: Report) -> Section:
         for rule in report.rules
     ]
     corpus = report.corpus
+    floored = f"from {report.floor_bytes} B"
     return Section(
         "rules",
         "All eight repeat rules",
         tables=(
             Table(
                 f"Of {plural(corpus.results, 'result')}, {size(corpus.bytes)}, "
-                f"{plural(corpus.sessions, 'session')}. `floored`: repeated bytes among results of at least "
-                f"{report.floor_bytes} bytes, of the bytes of those.",
-                columns("rule", "results", "share", "bytes", "share", "floored", "sessions"),
+                f"{plural(corpus.sessions, 'session')}. `{floored}`: repeated bytes among results of at "
+                "least that size, of the bytes of those. `sessions`: with any.",
+                columns("rule", "results", "of results", "bytes", "of bytes", floored, "sessions"),
                 tuple(rows),
             ),
         ),
@@ -187,22 +200,13 @@ def _sessions(report: Report) -> Section:
     )
     found = report.concentration
     tables = [spread]
-    lead: tuple[str, ...] = ("No repeat was still visible: nothing is concentrated anywhere.",)
+    lead: tuple[str, ...] = ("No repeats: nothing is concentrated anywhere.",)
     if found.top:
-        lead = (
-            f"{_label(found.rule)}: {plural(len(found.top), 'session')} of the most repeated bytes hold "
-            + ", ".join(f"{pct(share)} (top {k})" for k, share in found.cumulated.items())
-            + f" of the {size(found.repeat_bytes)} repeated."
-            + (
-                f" Without the top session the share of repeated bytes is {pct(found.without_top)}."
-                if found.without_top
-                else ""
-            ),
-        )
+        lead = tuple(_concentrated(found))
         tables.append(
             Table(
-                f"{_label(found.rule)}: the sessions with most repeated bytes. `of repeated`: of the repeated "
-                "bytes of all sessions; `of its own`: of the session's bytes.",
+                f"{_label(found.rule)}: the sessions with most repeated bytes. `of repeated`: of the "
+                "repeated bytes of all sessions; `of its own`: of the session's bytes.",
                 (
                     names("session"),
                     names("project"),
@@ -225,6 +229,19 @@ def _sessions(report: Report) -> Section:
             )
         )
     return Section("sessions", "Over sessions", lead=lead, tables=tuple(tables))
+
+
+def _concentrated(found: Concentration) -> Iterator[str]:
+    held = ", ".join(
+        f"the top {'one' if k == '1' else k} {pct(share)}" for k, share in found.cumulated.items()
+    )
+    yield f"{_label(found.rule)}: {size(found.repeat_bytes)} repeated. Of these, over sessions: {held}."
+    if found.without_top:
+        yield f"Without its top session, the history has {pct(found.without_top)} repeated bytes."
+    yield (
+        f"Over calls: the top one of {plural(found.calls, 'call')} that came back alike holds "
+        f"{pct(found.top_call)} of the repeated bytes."
+    )
 
 
 def _spread_row(spread: Distribution) -> tuple[str, ...]:
@@ -253,7 +270,8 @@ def _over_time(report: Report) -> Section:
         "Over time",
         tables=(
             Table(
-                f"Per {found.unit}, time zone {found.tz}. Shares: repeated bytes, of the {found.unit}'s bytes.",
+                f"Per {found.unit}, time zone {found.tz}. The last three: repeated bytes, of the "
+                f"{found.unit}'s bytes.",
                 columns(found.unit, "results", "bytes", *LABELS.values()),
                 rows,
                 latest=_LATEST_PERIODS,
@@ -271,7 +289,7 @@ def _classes(report: Report) -> Section:
         tables=(
             Table(
                 f"Of {plural(corpus.results, 'result')}, {size(corpus.bytes)}.",
-                columns("class", "results", "share", "bytes", "share"),
+                columns("class", "results", "of results", "bytes", "of bytes"),
                 tuple(
                     (
                         found.name,
@@ -296,7 +314,13 @@ def _contexts(report: Report) -> Section:
         for found in corpus.contexts
     )
     ends = tuple((kind.replace("_", "-"), count(number)) for kind, number in corpus.boundaries.items())
-    tables = [Table("What the model was sent, by kind of context.", columns("context", "number", "results", "copies"), rows)]
+    tables = [
+        Table(
+            "What the model was sent, by kind of context.",
+            columns("context", "number", "results", "copies"),
+            rows,
+        )
+    ]
     if ends:
         tables.append(Table("Where results left the model's sight.", columns("by", "number"), ends))
     return Section(
@@ -304,8 +328,10 @@ def _contexts(report: Report) -> Section:
         "Copies and contexts",
         tables=tuple(tables),
         notes=(
-            "A copy is a result that a resume, fork, branch or compaction wrote again: it is in sight there, "
-            "counts once, and is never a repeat.",
+            (
+                "A copy is a result that a resume, fork, branch or compaction wrote again: it is in sight "
+                "there, counts once, and is never a repeat."
+            ),
         ),
         folded=True,
     )
@@ -357,7 +383,10 @@ def _skipped(report: Report) -> Table:
     return Table(
         f"Skipped records.{more}",
         (names("file"), Column("line"), names("reason")),
-        tuple((record.path, count(record.line), record.reason) for record in shown),
+        tuple(
+            (record.path, "" if record.line is None else count(record.line), record.reason)
+            for record in shown
+        ),
     )
 
 

@@ -23,37 +23,53 @@ def measures(rtk: Rtk) -> list[tuple[str, ...]]:
     ]
 
 
-def section(rtk: Rtk) -> Section:
-    """The whole section."""
-    return Section(
-        "rtk",
-        "RTK's own rows: upper bounds",
-        lead=tuple(_lead(rtk)),
-        tables=(_bounds(rtk), _thresholds(rtk), _gaps(rtk), *_claims(rtk)),
-        notes=(*_filtering(rtk), *_elided(rtk), *rtk.notes),
+def sections(rtk: Rtk) -> tuple[Section, Section]:
+    """The bounds with filtering beside them; and, as a detail, what thresholds leave of them."""
+    return (
+        Section(
+            "rtk",
+            "RTK's own rows: upper bounds",
+            lead=tuple(_lead(rtk)),
+            tables=(_bounds(rtk),),
+            notes=(*_filtering(rtk), *_elided(rtk), *rtk.notes),
+        ),
+        Section(
+            "rtk-thresholds",
+            "RTK: what thresholds leave, and the largest claims",
+            tables=(_thresholds(rtk), _gaps(rtk), *_claims(rtk)),
+            folded=True,
+        ),
     )
 
 
 def _lead(rtk: Rtk) -> list[str]:
     lines = [
-        f"{plural(rtk.commands, 'command')}, {count(rtk.distinct)} distinct. RTK records neither the output nor "
-        "the session: a repeat is the same command line, whatever came back."
+        (
+            f"{plural(rtk.commands, 'command')}, {count(rtk.distinct)} distinct. RTK records neither the "
+            "output nor the session: a repeat is the same command line, whatever came back."
+        )
     ]
     if rtk.mean_repeat_tokens is not None:
         lines.append(
-            f"A repeat shows {rtk.mean_repeat_tokens:,.0f} tokens on average; RTK's dedup looks only at outputs "
-            f"of {rtk.min_tokens} tokens or more (its default)."
+            f"A repeat shows {rtk.mean_repeat_tokens:,.0f} tokens on average; RTK's dedup looks only at "
+            f"outputs of {rtk.min_tokens} tokens or more (its default)."
         )
     return lines
 
 
 def _bounds(rtk: Rtk) -> Table:
     def row(bound: RtkBound) -> tuple[str, ...]:
-        return (bound.words, of(bound.commands), pct(bound.commands), count(bound.tokens.part), pct(bound.tokens))
+        return (
+            bound.words,
+            of(bound.commands),
+            pct(bound.commands),
+            count(bound.tokens.part),
+            pct(bound.tokens),
+        )
 
     return Table(
-        "Upper bounds, from loose to tight. Shares: of the commands that the rule is about, and of the tokens "
-        "that these showed.",
+        "Upper bounds, from loose to tight. Shares: of the commands that the rule is about, and of the "
+        "tokens that these showed.",
         columns("a repeat is ...", "commands", "share", "tokens", "share"),
         tuple(row(bound) for bound in rtk.bounds),
     )
@@ -110,10 +126,12 @@ def _claims(rtk: Rtk) -> list[Table]:
 def _filtering(rtk: Rtk) -> list[str]:
     found = rtk.filtering
     return [
-        f"Filtering, by RTK's own count, saved {of_pct(found.saved)} tokens before filtering; with each command "
-        f"capped at what a host shows at most, {of_pct(found.capped)}. It stands beside the bounds and is never "
-        "added to them: it counts tokens before filtering, a bound is a share of what was left after. A pipe of "
-        "the agent's own (`| head`) cannot be told from RTK's filter.",
+        (
+            f"Filtering, by RTK's own count, saved {of_pct(found.saved)} tokens before filtering; with each "
+            f"command capped at what a host shows at most, {of_pct(found.capped)}. It stands beside the "
+            "bounds and is never added to them: it counts tokens before filtering, a bound is a share of what "
+            "was left after. A pipe of the agent's own (`| head`) cannot be told from RTK's filter."
+        ),
     ]
 
 
@@ -121,9 +139,9 @@ def _elided(rtk: Rtk) -> list[str]:
     lines = []
     if rtk.elided:
         lines.append(
-            f"Really elided by RTK's dedup, as far as its ledger still holds it: {plural(rtk.elided.elided, 'output')} "
-            f"of {count(rtk.elided.outputs)} recorded, {plural(rtk.elided.tokens, 'token')}; the markers' own tokens "
-            "are not deducted."
+            "Really elided by RTK's dedup, as far as its ledger still holds it: "
+            f"{plural(rtk.elided.tokens, 'token')} in {plural(rtk.elided.elided, 'repeat')} of "
+            f"{plural(rtk.elided.outputs, 'recorded output')}; the markers' own tokens are not deducted."
         )
     if rtk.hook_decisions:
         answers = ", ".join(f"{name} {count(number)}" for name, number in rtk.hook_decisions.items())

@@ -86,7 +86,7 @@ class Table:
 def terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
     """The table for a terminal; a width of None cuts and folds nothing.
 
-    A table wider than the terminal is printed in parts that repeat the first column, so no number is ever cut.
+    A table wider than the terminal is printed in parts that repeat the first column: no number is ever cut.
     """
     cells = _cells(table, text.safe_text)
     parts = [
@@ -146,24 +146,24 @@ def json_document(members: dict[str, Any]) -> bytes:
 
 def parquet_bytes(table: Table) -> bytes:
     """The rows as a Parquet file with typed columns."""
-    import polars
+    import polars as pl
 
-    types = {"bool": polars.Boolean, "percent": polars.Float64, "float": polars.Float64}
+    types = {"bool": pl.Boolean, "percent": pl.Float64, "float": pl.Float64}
     series = []
     for place, column in enumerate(table.columns):
         values = [row[place] for row in table.rows]
         if column.kind in _INTEGERS and all(value is None or -_INT64 <= value < _INT64 for value in values):
-            made = polars.Series(column.name, values, dtype=polars.Int64)
+            made = pl.Series(column.name, values, dtype=pl.Int64)
         elif column.kind == "time":
-            made = polars.Series(column.name, [_utc(value) for value in values], dtype=polars.Datetime("us"))
+            made = pl.Series(column.name, [_utc(value) for value in values], dtype=pl.Datetime("us"))
         elif column.kind in types:
-            made = polars.Series(column.name, values, dtype=types[column.kind], strict=False)
+            made = pl.Series(column.name, values, dtype=types[column.kind], strict=False)
         else:
             shown = [None if value is None else text.valid_utf8(plain(value)) for value in values]
-            made = polars.Series(column.name, shown, dtype=polars.String)
+            made = pl.Series(column.name, shown, dtype=pl.String)
         series.append(made)
     out = BytesIO()
-    polars.DataFrame(series).write_parquet(out)
+    pl.DataFrame(series).write_parquet(out)
     return out.getvalue()
 
 
@@ -243,7 +243,7 @@ def width_of(stream: TextIO | None) -> int | None:
 
 
 def wants_colour(stream: TextIO | None) -> bool:
-    """Whether text on a stream may have colour: NO_COLOR, then FORCE_COLOR, then TERM and the stream decide."""
+    """Whether text on a stream may have colour: NO_COLOR, FORCE_COLOR, TERM, the stream decide."""
     if stream is None or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0"}:

@@ -29,7 +29,9 @@ _SHORT_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]~|]")
-_MARKDOWN_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"})
+_MARKDOWN_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "\u200b": "&#8203;"}
+)
 _MARKDOWN_LINKS = re.compile(
     r"[@#](?=\w)"  # mentions, issues
     r"|:(?=[\w+/-])"  # addresses, emoji codes
@@ -67,8 +69,8 @@ def safe_markdown(text: str) -> str:
         >>> safe_markdown("a|b @team #12")
         'a\\|b @&#8203;team #&#8203;12'
     """
-    literal = _MARKDOWN.sub(r"\\\g<0>", safe_text(text)).translate(_MARKDOWN_ENTITIES)
-    return _MARKDOWN_LINKS.sub(r"\g<0>&#8203;", literal)
+    parted = _MARKDOWN_LINKS.sub("\\g<0>\u200b", safe_text(text))
+    return _MARKDOWN.sub(r"\\\g<0>", parted).translate(_MARKDOWN_ENTITIES)
 
 
 def safe_csv(text: str) -> str:

@@ -189,7 +189,7 @@ def _refuse_float(text: str) -> float:
 _NOT_PLAIN: Final = (ValueError, TypeError, RecursionError, msgspec.MsgspecError)
 _DECODER: Final = msgspec.json.Decoder(float_hook=_refuse_float)
 _PLAIN: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
-_NEGATIVE_ZERO: Final = re.compile(rb"[\[:,][ \t\n\r]*-0[ \t\n\r]*[\],}]")
+_NEGATIVE_ZERO: Final = re.compile(rb"(?:[\[:,]|\A)[ \t\n\r]*-0[ \t\n\r]*(?:[\],}]|\Z)")
 
 
 def _read_plain(arguments: bytes | str) -> tuple[Any, bytes]:

@@ -9,15 +9,19 @@ import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 256 * 1024
-DOCUMENT_BYTES = 256 * 1024 * 1024
+HEAD_LINES = 64
+DOCUMENT_BYTES = 64 * 1024 * 1024
 
 
 class Probe:
@@ -33,6 +37,7 @@ class Probe:
         self.size = size
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -58,25 +63,34 @@ class Probe:
         except OSError as error:
             raise UnreadableUnitError(f"{self.path}: {error.strerror or error}") from error
 
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        """The JSON objects that stand on lines of their own in the head (at most 64 lines are tried)."""
-        rows = []
-        lines = self.head.split(b"\n", 64)
-        if len(self.head) >= HEAD_BYTES or len(lines) > 64:  # noqa: PLR2004
-            lines.pop()
-        for line in lines:
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The JSON objects that stand on lines of their own in the head, parsed as far as they are asked for."""
+        yield from self._rows
+        while self._pending:
+            line = self._pending.pop()
             with suppress(ValueError, RecursionError):
                 row = json.loads(line)
                 if isinstance(row, dict):
-                    rows.append(row)
-        return rows
+                    self._rows.append(row)
+                    yield row
+
+    @cached_property
+    def _pending(self) -> list[bytes]:
+        """Lines of the head that nobody has asked for yet, the first one last."""
+        lines = self.head.split(b"\n", HEAD_LINES)
+        if len(self.head) >= HEAD_BYTES or len(lines) > HEAD_LINES:
+            lines.pop()
+        return lines[::-1]
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or None if it is not one (or above 256 MiB)."""
+        """The whole file as one JSON value, or None if it is not one (or is above 64 MiB)."""
         if self.size > DOCUMENT_BYTES or self.head.lstrip()[:1] not in (b"{", b"["):
             return None
+        first, _, rest = self.head.partition(b"\n")
+        if rest.strip() and first.rstrip().endswith(b"}") and next(self.rows, None) is not None:
+            return None  # one value on the first line and more behind it: lines, no document
         try:
             return json.loads(Path(self.path).read_bytes().removeprefix(BOM))
         except (OSError, ValueError, RecursionError):

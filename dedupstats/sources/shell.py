@@ -140,8 +140,8 @@ _SED_LONG: Final = {
 _SED_DELIMITERS: Final = "/|#,:;@!%+_~="
 
 # "@" stands for the delimiter. It is an ordinary character inside brackets: a sed that ends the expression
-# there refuses the script, since the bracket is left open. Whether a backslash protects "]" is not settled, so
-# the two are not allowed together.
+# there refuses the script, since the bracket is left open. Whether a backslash protects "]" is not settled,
+# so the two are not allowed together.
 _SED_BRACKET: Final = r"\[\^?+\]?+(?:\[:[a-z]++:\]|\[(?![:.=])|\\(?![]\n])|[^]\[\\\n])*+\]"
 _SED_EXPRESSION: Final = rf"(?:[^@\\\n\[]|\\[^\n]|{_SED_BRACKET})*+"
 _SED_SUBSTITUTION: Final = rf"[sy]@{_SED_EXPRESSION}@(?:[^@\\\n]|\\.)*+@[gpiImM0-9]*+"
@@ -332,6 +332,8 @@ def _sed(words: Sequence[str]) -> bool:
         if argument == "-" or not argument.startswith("-"):
             operands.append(word)
             continue
+        if argument.startswith("--expression="):
+            argument = "-e" + argument.partition("=")[2]
         letters, option_e, script = _SED_LONG.get(argument, argument[1:]).partition("e")
         if not _SED_LETTERS.issuperset(letters):
             return False

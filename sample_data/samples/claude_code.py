@@ -6,35 +6,32 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samples.claude_stories import (
-    cart,
+from samples.ids import Ids
+from samples.stories_other import (
     fork_branch,
     fork_trunk,
     label_batch,
     label_batch_again,
-    migration,
-    review,
-    second_thoughts,
     windows,
 )
-from samples.ids import Ids
+from samples.stories_shop import cart, migration, review, second_thoughts
 from samples.transcript import Host, Transcript, forked, resumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from samples.claude_stories import HookedCommand
+    from samples.stories_other import HookedCommand
 
-SHOP = Host("2.1.81", "/home/demo/tansy", cache="5m", output="growing")
-SHOP_NEW = Host("2.1.136", "/home/demo/tansy")
-SHOP_MIDDLE = Host("2.1.97", "/home/demo/tansy", branch="checkout")
-LABELS_OLD = Host("1.0.35", "/home/demo/labels", model="claude-sonnet-4-20250514", output="placeholder")
-LABELS = Host("2.1.41", "/home/demo/labels", model="claude-opus-4-5-20251101", cache="5m")
-SITE = Host("2.1.214", "C:\\work\\tansy-site", branch="frühling", model="claude-opus-4-8")
+SHOP = Host("2.1.81", "/srv/tansy", cache="5m", output="growing")
+SHOP_NEW = Host("2.1.136", "/srv/tansy", start=21_800)
+SHOP_MIDDLE = Host("2.1.97", "/srv/tansy", branch="checkout")
+LABELS_OLD = Host("1.0.35", "/srv/labels", model="claude-sonnet-4-20250514", output="placeholder")
+LABELS = Host("2.1.41", "/srv/labels", model="claude-opus-4-5-20251101", cache="5m")
+SITE = Host("2.1.214", "C:\\work\\tansy-site", branch="spring-🌱", model="claude-opus-4-8", start=24_300)
 
 FOLDERS = {
-    "/home/demo/tansy": "-home-demo-tansy",
-    "/home/demo/labels": "-home-demo-labels",
+    "/srv/tansy": "-srv-tansy",
+    "/srv/labels": "-srv-labels",
     "C:\\work\\tansy-site": "C--work-tansy-site",
 }
 """project folders by working directory: every character but letters and digits became a hyphen"""

@@ -15,7 +15,7 @@ class Ids:
 
     def __init__(self, name: str) -> None:
         # seeded on purpose; a text seed goes through SHA-512, never through the salted hash()
-        self.random = Random(f"{SEED}/{name}")  # noqa: S311
+        self.random = Random(f"{SEED}/{name}")
 
     def uuid(self) -> str:
         """A UUID of version 4."""

@@ -1,4 +1,4 @@
-'''The files of an invented web shop for herbs and seeds, as the agents of the samples see them.'''
+"""The files of an invented web shop for herbs and seeds, as the agents of the samples see them."""
 
 from __future__ import annotations
 
@@ -79,11 +79,7 @@ def _rows() -> dict[str, dict[str, str]]:
 
 
 def price_of(sku: str) -> Decimal:
-    """Net price of one piece.
-
-    Raises:
-        KeyError: There is no such product.
-    """
+    """Net price of one piece."""
     return Decimal(_rows()[sku]["price"])
 
 
@@ -132,10 +128,10 @@ class Stock:
         return sorted(sku for sku, count in self._counts.items() if count < limit)
 '''
 
-ORDERS = '''"""From a cart to a parcel: orders, their states and what is told to whom."""
+ORDERS = '''"""From a cart to a parcel."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -145,8 +141,6 @@ from tansy.stock import OutOfStockError, Stock
 
 
 class State(StrEnum):
-    """Where an order stands."""
-
     NEW = "new"
     PAID = "paid"
     PACKED = "packed"
@@ -161,12 +155,11 @@ MOVES = {
     State.SENT: set(),
     State.CANCELLED: set(),
 }
-PATIENCE = timedelta(days=7)
 
 
 @dataclass
 class Order:
-    """An order. Money is frozen when it is placed: later price changes do not touch it."""
+    """Later price changes do not touch it."""
 
     number: int
     visitor: str
@@ -176,11 +169,6 @@ class Order:
     state: State = State.NEW
 
     def move(self, state: State) -> None:
-        """Go on to another state.
-
-        Raises:
-            ValueError: The order cannot go there from where it is.
-        """
         if state not in MOVES[self.state]:
             raise ValueError(f"order {self.number}: {self.state} -> {state}")
         self.state = state
@@ -217,14 +205,6 @@ class Orders:
         for sku, quantity in order.lines:
             self._stock.put_back(sku, quantity)
         send(order.visitor, "cancelled", number=number)
-
-    def overdue(self, now: datetime) -> list[Order]:
-        """Orders that were placed long ago and never paid."""
-        return [
-            order
-            for order in self._orders.values()
-            if order.state is State.NEW and now - order.placed_at > PATIENCE
-        ]
 '''
 
 MAIL = '''"""Letters to visitors. Texts are in templates/mail/."""
@@ -242,7 +222,7 @@ def send(visitor: str, name: str, **values: object) -> None:
     OUTBOX.append((visitor, text.substitute(values)))
 '''
 
-TEST_CART = '''from decimal import Decimal
+TEST_CART = """from decimal import Decimal
 
 import pytest
 
@@ -270,9 +250,9 @@ def test_voucher(cart: Cart) -> None:
     cart.add("T-030", 2)
     cart.voucher = "SPRING10"
     assert cart.discount() == Decimal("3.18")
-'''
+"""
 
-TEST_ORDERS = '''import pytest
+TEST_ORDERS = """import pytest
 
 from tansy.cart import Cart
 from tansy.orders import Orders, State
@@ -298,9 +278,9 @@ def test_sent_orders_stay_sent() -> None:
         order.move(state)
     with pytest.raises(ValueError, match="sent -> cancelled"):
         orders.cancel(order.number)
-'''
+"""
 
-README = '''# Tansy
+README = """# Tansy
 
 A small shop for herbs, seeds and tools. Python 3.12, no framework, one process.
 
@@ -308,25 +288,25 @@ A small shop for herbs, seeds and tools. Python 3.12, no framework, one process.
     make test
 
 Money is `Decimal` everywhere. Taxes are rounded once per receipt, not per line.
-'''
+"""
 
-CLAUDE = '''# Notes for the agent
+CLAUDE = """# Notes for the agent
 
 - Run `make test` before you say that something works.
 - Money is Decimal. Never float.
 - Letters to visitors are in templates/mail/, one file each, in plain words.
-'''
+"""
 
-MAKEFILE = '''run:
+MAKEFILE = """run:
 \tpython -m tansy
 
 test:
 \tpytest -q
 
 .PHONY: run test
-'''
+"""
 
-CHECKOUT = '''<form id="checkout" method="post" action="/orders">
+CHECKOUT = """<form id="checkout" method="post" action="/orders">
   <h1>Your order</h1>
   <table>
     {% for line in cart.lines %}
@@ -337,7 +317,7 @@ CHECKOUT = '''<form id="checkout" method="post" action="/orders">
   <p class="total">Total: {{ cart.total }}</p>
   <button>Order and pay</button>
 </form>
-'''
+"""
 
 LABEL = '''"""Labels for jars and seed bags, 57 x 32 mm."""
 
@@ -396,29 +376,28 @@ class Printer:
         return done
 '''
 
-SITE_PAGE = '''---
-title: Grüner Tee und Kräuter
-season: Frühling
+SITE_PAGE = """---
+title: Tea and herbs 茶と薬草
+season: spring
 ---
-Unsere Kräuter wachsen in Töpfen auf dem Dach. Neu im Sortiment: 紫蘇 (Shiso), ヨモギ (Yomogi)
-und Citronnelle. Versand am selben Tag, außer montags ☂.
+Our herbs grow in pots on the roof. New this year: 紫蘇 (shiso), ヨモギ (yomogi)
+and lemongrass. Sent on the same day, except on Mondays ☂. Visit our café.
 
 <product sku="H-014"/>
 <product sku="H-021"/>
-'''
+"""
 
-SITE_CONFIG = '''{
+SITE_CONFIG = """{
   "title": "Tansy",
-  "languages": ["de", "en", "ja"],
+  "languages": ["en", "ja"],
   "theme": {"accent": "#6b8e23", "font": "Vollkorn"},
-  "pages": ["index", "tee", "versand", "impressum"]
+  "pages": ["index", "tea", "shipping"]
 }
-'''
+"""
 
 _PLANTS = (
-    "Anise", "Basil", "Borage", "Caraway", "Chervil", "Chives", "Coriander", "Dill", "Fennel", "Hyssop",
-    "Lavender", "Lovage", "Marjoram", "Mint", "Oregano", "Parsley", "Rosemary", "Rue", "Sage", "Savory",
-    "Sorrel", "Tansy", "Tarragon", "Thyme", "Woodruff",
+    "Anise", "Basil", "Borage", "Chives", "Dill", "Fennel", "Lovage", "Mint", "Sage", "Sorrel", "Tansy",
+    "Thyme",
 )  # fmt: skip
 _FORMS = (("herb", "H", "in a pot", 240), ("seed", "S", "seeds, 2 g", 190), ("tea", "T", "dried, 40 g", 590))
 
@@ -466,14 +445,14 @@ SHOP = {
 }
 LABELS = {
     "README.md": "# Labels\n\nPrints the labels of the shop. `python -m labels batch.csv`\n",
-    "batch.csv": "title,latin,grams,batch,copies\nThyme,Thymus vulgaris,40,26-11A,12\nSage,Salvia officinalis,30,26-11A,8\n",
+    "batch.csv": "title,latin,grams,batch,copies\nThyme,Thymus,40,26-11A,12\nSage,Salvia,30,26-11A,8\n",
     "labels/layout.py": LABEL,
     "labels/printer.py": PRINTER,
 }
 SITE = {
     "config.json": SITE_CONFIG,
     "pages/index.md": "---\ntitle: Tansy\n---\nHerbs, seeds and tea.\n",
-    "pages/tee.md": SITE_PAGE,
-    "pages/versand.md": "---\ntitle: Versand\n---\nWir packen täglich außer montags. Ab 40 € ohne Porto.\n",
+    "pages/shipping.md": "---\ntitle: Shipping\n---\nWe pack every day but Monday. Free from 40 € on.\n",
+    "pages/tea.md": SITE_PAGE,
     "theme/site.css": "body { font-family: Vollkorn; color: #333 }\na { color: #6b8e23 }\n",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class Host:
         cache: Which cache lifetime its requests ask for, `5m` or `1h`.
         output: What a message's rows tell of its output: `final` (all rows alike), `growing` (only the last
             row is right) or `placeholder` (none is).
+        start: Tokens of the fixed start of a context (system prompt and tools).
     """
 
     version: str
@@ -41,6 +42,7 @@ class Host:
     model: str = "claude-sonnet-4-6"
     cache: str = "1h"
     output: str = "final"
+    start: int = 14_200
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Transcript:
         session: Id of the session, in every row.
         now: Time of the next row; it goes on by itself.
         agent: Id of the subagent; empty for a main thread.
-        base: Tokens of the fixed start of the context (system prompt and tools).
+        rows: The file's rows; a line that is no JSON as text.
+        tip: Uuid of the row that the next one hangs on.
     """
 
     ids: Ids
@@ -73,8 +76,7 @@ class Transcript:
     session: str
     now: datetime
     agent: str = ""
-    base: int = 14_200
-    rows: list[Row | str] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
     tip: str | None = None
     files: dict[str, str] = field(default_factory=dict)
     """companions by path relative to the project folder"""
@@ -84,7 +86,7 @@ class Transcript:
     _prompt_id: str = ""
 
     def __post_init__(self) -> None:
-        self._context = self._context or self.base
+        self._context = self._context or self.host.start
 
     # What a story tells
 
@@ -98,9 +100,7 @@ class Transcript:
         self._context += _tokens(text)
         return str(row["uuid"])
 
-    def step(
-        self, *calls: Call, say: str = "", thinking: str = "", order: str = "calls first"
-    ) -> list[str]:
+    def step(self, *calls: Call, say: str = "", thinking: str = "", order: str = "calls first") -> list[str]:
         """One message of the model with its calls, and the results.
 
         Args:
@@ -153,12 +153,16 @@ class Transcript:
             details = {"status": "completed", "agentId": agent.agent, "totalDurationMs": 41_000}
             self.rows.append(self._answer(block, row["uuid"], details))
             self._context += _tokens(answer)
-        self.tip = self.rows[-1]["uuid"]  # type: ignore[index]
+        self.tip = self.rows[-1]["uuid"]
 
     def compact(self, summary: str, restored: dict[str, str], postscript: str) -> None:
         """A compaction: boundary, summary, files put back; the summariser's request has a file of its own."""
         self._summarise(summary)
-        metadata = {"trigger": "auto", "preTokens": self._context, "postTokens": self.base + _tokens(summary)}
+        metadata = {
+            "trigger": "manual",
+            "preTokens": self._context,
+            "postTokens": self.host.start + _tokens(summary),
+        }
         before, self.tip = self.tip, None
         self._link(
             "system",
@@ -175,10 +179,16 @@ class Transcript:
         )
         message = {"role": "user", "content": text}
         self._link("user", message=message, isVisibleInTranscriptOnly=True, isCompactSummary=True)
-        self._context, self._cached = self.base + _tokens(text), 0
+        self._context, self._cached = self.host.start + _tokens(text), 0
         for path, content in restored.items():
             lines = content.count("\n") + 1
-            file = {"filePath": path, "content": content, "numLines": lines, "startLine": 1, "totalLines": lines}
+            file = {
+                "filePath": path,
+                "content": content,
+                "numLines": lines,
+                "startLine": 1,
+                "totalLines": lines,
+            }
             self.attach(type="file", filename=path, content={"type": "text", "file": file}, displayPath=path)
             self._context += _tokens(content)
 
@@ -221,7 +231,7 @@ class Transcript:
     def forget(self, tokens: int) -> None:
         """The host dropped so much from the context by itself; the cache is written anew from there."""
         self._context -= tokens
-        self._cached = self.base
+        self._cached = self.host.start
 
     def text(self) -> str:
         """The file: one row a line."""
@@ -244,7 +254,7 @@ class Transcript:
         if self.agent:
             row["agentId"] = self.agent
         row |= {"type": kind, **own, "uuid": self.ids.uuid(), "timestamp": self._stamp()}
-        row |= {"userType": "external", "cwd": self.host.cwd, "sessionId": self.session}
+        row |= {"cwd": self.host.cwd, "sessionId": self.session}
         return row | {"version": self.host.version, "gitBranch": self.host.branch}
 
     def _link(self, kind: str, **own: Any) -> Row:
@@ -259,12 +269,17 @@ class Transcript:
         self._wait(2, 11)
         final = sum(_tokens(compact(block)) for block in blocks) + self.ids.between(4, 40)
         usage = self._usage()
-        message = {"model": self.host.model, "id": self.ids.api("msg"), "type": "message", "role": "assistant"}
+        message = {
+            "model": self.host.model,
+            "id": self.ids.api("msg"),
+            "type": "message",
+            "role": "assistant",
+        }
         request = self.ids.api("req")
         rows = []
         for number, block in enumerate(blocks, start=1):
             output, reason = self._output(final, stop, number, len(blocks))
-            own = {"content": [block], "stop_reason": reason, "stop_sequence": None}
+            own = {"content": [block], "stop_reason": reason}
             told = {**message, **own, "usage": {**usage, "output_tokens": output, "service_tier": "standard"}}
             rows.append(self._row("assistant", self.tip, message=told, requestId=request))
             self.tip = rows[-1]["uuid"]
@@ -310,7 +325,7 @@ class Transcript:
         own: Row = {"message": {"role": "user", "content": [block]}}
         if details is not None:
             own["toolUseResult"] = details
-        return self._row("user", parent, **own, sourceToolAssistantUUID=parent)
+        return self._row("user", parent, **own)
 
     def _place(self, rows: list[Row], results: list[Row], order: str) -> None:
         """Put the rows of calls and results into the file."""
@@ -318,7 +333,7 @@ class Transcript:
             at = len(rows) - len(results)
             self.rows += [*rows[:at], results[0], *rows[at:], *results[1:]]
         elif order == "interleaved":
-            answers = {row["sourceToolAssistantUUID"]: row for row in results}
+            answers = {row["parentUuid"]: row for row in results}
             for row in rows:
                 self.rows += [row, answers[row["uuid"]]] if row["uuid"] in answers else [row]
         else:
@@ -327,10 +342,10 @@ class Transcript:
     def _run(self, task: Task) -> tuple[Transcript, str]:
         """A subagent's work, in files beside this one."""
         name = "a" + self.ids.hex(15)
-        host = Host(
-            self.host.version, self.host.cwd, self.host.branch, "claude-haiku-4-5-20251001", "5m", "growing"
+        host = replace(
+            self.host, model="claude-haiku-4-5-20251001", cache="5m", output="growing", start=9_300
         )
-        agent = Transcript(Ids(name), host, self.session, self.now, name, base=9_300)
+        agent = Transcript(Ids(name), host, self.session, self.now, name)
         agent.prompt(task.prompt)
         answer = task.play(agent)
         agent.say(answer)
@@ -347,7 +362,7 @@ class Transcript:
         for name, agent in zip(names, agents, strict=True):
             for number, row in enumerate(agent.rows[:-1]):
                 kept = ("type", "message", "uuid", "timestamp", "requestId", "toolUseResult")
-                inner = {key: row[key] for key in kept if key in row}  # type: ignore[index]
+                inner = {key: row[key] for key in kept if key in row}
                 prompt = inner["message"]["content"] if number == 0 else ""
                 data = {"message": inner, "type": "agent_progress", "prompt": prompt, "agentId": agent.agent}
                 copies.append((inner["timestamp"], name, data))
@@ -360,10 +375,10 @@ class Transcript:
     def _summarise(self, summary: str) -> None:
         """The file of the summariser: a request that carries the whole context."""
         name = f"acompact-{self.ids.hex(14)}"
-        side = Transcript(Ids(name), self.host, self.session, self.now, name, base=self._context)
+        side = Transcript(Ids(name), self.host, self.session, self.now, name, _context=self._context)
         side.tip = self.tip
         last = self.rows[-1]
-        side.rows.append({**last, "isSidechain": True, "agentId": name})  # type: ignore[dict-item]
+        side.rows.append({**last, "isSidechain": True, "agentId": name})
         side.prompt("Your task is to create a detailed summary of the conversation so far.")
         side.say(summary)
         self.now = side.now
@@ -398,9 +413,7 @@ def forked(original: Transcript, session: str, now: datetime) -> Transcript:
 def _successor(original: Transcript, session: str, host: Host, now: datetime) -> Transcript:
     """An empty transcript that goes on where another one stands."""
     context = original._context  # noqa: SLF001
-    return Transcript(
-        Ids(session), host, session, now, base=original.base, tip=original.tip, _context=context
-    )
+    return Transcript(Ids(session), host, session, now, tip=original.tip, _context=context)
 
 
 def _speech(say: str, thinking: str) -> list[Row]:

@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """a PNG of one pixel, in base64"""
 TODO_ANSWER = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your "
     "progress. Please proceed with the current tasks if applicable"
 )
-READ_STUB = (
-    "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."  # noqa: RUF001, RUF100
-)
+READ_STUB = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,9 @@ class Workspace:
         lines = self.files[name].split("\n")[offset - 1 :]
         rows = lines if limit is None else lines[:limit]
         width = 6 if self.arrow == "→" else 0
-        return "\n".join(f"{number:>{width}}{self.arrow}{row}" for number, row in enumerate(rows, start=offset))
+        return "\n".join(
+            f"{number:>{width}}{self.arrow}{row}" for number, row in enumerate(rows, start=offset)
+        )
 
     def read(self, name: str, offset: int | None = None, limit: int | None = None) -> Call:
         """`Read` of a file or of a window of it; a file that is missing is an error."""
@@ -78,9 +76,7 @@ class Workspace:
             text = "<tool_use_error>File does not exist.</tool_use_error>"
             return Call("Read", arguments, text, is_error=True, details="Error: File does not exist.")
         text = self.numbered(name, offset or 1, limit)
-        count = len(text.split("\n"))
-        file = {"filePath": self.path(name), "numLines": count, "startLine": offset or 1}
-        return Call("Read", arguments, text, details={"type": "text", "file": file})
+        return Call("Read", arguments, text)
 
     def read_unchanged(self, name: str) -> Call:
         """`Read` of a file that the host knows to be unchanged: it shows a stub of its own."""
@@ -113,16 +109,21 @@ class Workspace:
             text = "\n".join(f"{name}:{number}:{line}" for name, number, line in found)
         else:
             text = f"Found {len(names)} file{'s'[: len(names) - 1]}\n" + "\n".join(names)
-        details = {"mode": arguments["output_mode"], "numFiles": len(names), "filenames": names}
-        return Call("Grep", arguments, text, details=details)
+        return Call(
+            "Grep", arguments, text, details={"mode": arguments["output_mode"], "numFiles": len(names)}
+        )
 
     def glob(self, pattern: str, *, truncated: bool = False) -> Call:
         """`Glob`; a truncated answer says so in its last line."""
-        names = [self.path(name) for name in sorted(self.files) if fnmatchcase(name, pattern.replace("**/", "*"))]
+        names = [
+            self.path(name) for name in sorted(self.files) if fnmatchcase(name, pattern.replace("**/", "*"))
+        ]
         text = "\n".join(names) or "No files found"
         if truncated:
             text += "\n(Results are truncated. Consider using a more specific path or pattern.)"
-        return Call("Glob", {"pattern": pattern}, text, details={"filenames": names, "truncated": truncated})
+        return Call(
+            "Glob", {"pattern": pattern}, text, details={"numFiles": len(names), "truncated": truncated}
+        )
 
     def edit(self, name: str, old: str, new: str, *, snippet: bool = False) -> Call:
         """`Edit`; old versions answer with a snippet of the file."""
@@ -136,11 +137,14 @@ class Workspace:
             line = before[: before.index(old)].count("\n") + 1
             start = max(1, line - 2)
             shown = self.numbered(name, start, new.count("\n") + 6)
-            text = f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{shown}"
+            text = (
+                f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet of "
+                f"the edited file:\n{shown}"
+            )
         else:
             text = f"The file {path} has been updated successfully."
-        details = {"filePath": path, "oldString": old, "newString": new, "userModified": False, "replaceAll": False}
-        return Call("Edit", {"file_path": path, "old_string": old, "new_string": new}, text, details=details)
+        arguments = {"file_path": path, "old_string": old, "new_string": new}
+        return Call("Edit", arguments, text, details={"filePath": path, "originalFile": before[:60]})
 
     def write(self, name: str, text: str) -> Call:
         """`Write` of a whole file."""
@@ -148,7 +152,11 @@ class Workspace:
         is_new = name not in self.files
         self.files[name] = text
         self.edits.append(name)
-        answer = f"File created successfully at: {path}" if is_new else f"The file {path} has been updated successfully."
+        answer = (
+            f"File created successfully at: {path}"
+            if is_new
+            else f"The file {path} has been updated successfully."
+        )
         details = {"type": "create" if is_new else "update", "filePath": path}
         return Call("Write", {"file_path": path, "content": text}, answer, details=details)
 
@@ -167,7 +175,11 @@ class Workspace:
 
     def ls(self, folder: str) -> Call:
         """`Bash` with `ls`."""
-        names = {name.removeprefix(f"{folder}/").split("/")[0] for name in self.files if name.startswith(f"{folder}/")}
+        names = {
+            name.removeprefix(f"{folder}/").split("/")[0]
+            for name in self.files
+            if name.startswith(f"{folder}/")
+        }
         return self.bash(f"ls {folder}", "\n".join(sorted(names)), f"List {folder}")
 
     def git_status(self) -> Call:
@@ -182,7 +194,7 @@ class Workspace:
             {"content": item, "status": state, "activeForm": item}
             for item, state in zip(items, states, strict=False)
         ]
-        return Call("TodoWrite", {"todos": todos}, TODO_ANSWER, details={"oldTodos": [], "newTodos": todos})
+        return Call("TodoWrite", {"todos": todos}, TODO_ANSWER, details={"oldTodos": []})
 
     def fetch(self, url: str, prompt: str, text: str) -> Call:
         """`WebFetch`: a page, summed up."""

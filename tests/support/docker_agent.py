@@ -161,12 +161,15 @@ def database(path: Path, level: int, *sessions: JSON, wal_only: bool = False) ->
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / path.name
         connection = sqlite3.connect(made, isolation_level=None)
+        connection.execute("pragma synchronous = off")
         if wal_only:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma wal_autocheckpoint = 0")
+        connection.execute("begin")
         _create(connection, level)
         for document in sessions:
             _insert(connection, level, document, None)
+        connection.execute("commit")
         # while it is open: closing would fold the log in
         shutil.copyfile(made, path)
         if wal_only:

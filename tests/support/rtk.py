@@ -249,7 +249,7 @@ def _rules_met(command: Command, earlier: list[Command], gap_hours: float, min_t
 def marker_tokens(command: Command) -> int:
     """Tokens of the marker that RTK would print, with step 1 and 1 line (rtk.md 1.5)."""
     text = command.original_cmd
-    identity = "read:" + text[len("cat ") :] if _is_read(command) else text
+    identity = "read:" + text.removeprefix("cat ") if _is_read(command) else text
     marker = (
         f"rtk-dedup: identical to output at step 1 \u00b7 1 lines / ~{command.output_tokens} tok suppressed "
         f"[{identity}] (force full: rtk proxy <cmd>)\n"
@@ -265,4 +265,4 @@ def nanoseconds(stamp: str) -> int:
 
 
 def _is_read(command: Command) -> bool:
-    return command.rtk_cmd.split(" ")[:2] == ["rtk", "read"]
+    return bool(command.rtk_cmd.split(" ")[:2] == ["rtk", "read"])

@@ -127,9 +127,7 @@ def rewritten_call(attachment: dict[str, Any]) -> str | None:
     command, answer = attachment.get("command"), attachment.get("stdout")
     if not (isinstance(call, str) and isinstance(command, str) and isinstance(answer, str)):
         return None
-    if attachment.get("hookEvent", PRE_TOOL_USE) != PRE_TOOL_USE or "rtk" not in command:
-        return None
-    if "updatedInput" not in answer:
+    if attachment.get("hookEvent", PRE_TOOL_USE) != PRE_TOOL_USE or "updatedInput" not in answer:
         return None
     try:
         value = json.loads(answer)
@@ -137,4 +135,6 @@ def rewritten_call(attachment: dict[str, Any]) -> str | None:
         return None
     for name in ("hookSpecificOutput", "updatedInput"):
         value = value.get(name) if isinstance(value, dict) else None
-    return call if isinstance(value, dict) and isinstance(value.get("command"), str) else None
+    rewritten = value.get("command") if isinstance(value, dict) else None
+    is_rtk = isinstance(rewritten, str) and ("rtk" in command or "rtk " in rewritten)
+    return call if is_rtk else None

@@ -76,7 +76,7 @@ class Sight:
             call_id: Id of its call.
         """
         due = self._due(node)
-        old_root, left_prompt, branch = self._move(node)
+        old_root, branch = self._move(node)
         number = len(self._reasons)
         self._reasons.append(1 + (message != NO_MESSAGE and self._message_rows.get(message, 0) > 0))
         self._masks.append(0)
@@ -84,7 +84,7 @@ class Sight:
         if message != NO_MESSAGE:
             self._of_message.setdefault(message, []).append(number)
         self._of_call.setdefault(call_id, []).append(number)
-        yield from self._boundaries(due, old_root, left_prompt, branch)
+        yield from self._boundaries(due, old_root, branch)
         for back in self._returning(number):
             self._visible[back] = self._ordinal
             self._ordinal += 1
@@ -101,8 +101,8 @@ class Sight:
             last: Last row of the context.
         """
         due = self._due(last + 1)
-        old_root, left_prompt, branch = self._move(tip) if tip != ROOT else (self._root(), False, ROOT)
-        yield from self._boundaries(due, old_root, left_prompt, branch)
+        old_root, branch = self._move(tip) if tip != ROOT else (self._root(), ROOT)
+        yield from self._boundaries(due, old_root, branch)
         for event in self._micros:
             yield Left(self._ordinal, event.node, event.kind, event, (), ())
 
@@ -126,30 +126,23 @@ class Sight:
                 ]
         return due
 
-    def _move(self, node: int) -> tuple[int, bool, int]:
-        """Move the path to a row.
-
-        Returns:
-            The root of the old path, whether a message of the person left the path, and the row at which the
-            new path leaves the old one.
-        """
-        up, on_path, path, prompts = self._tree.up, self._on_path, self._path, self._tree.prompts
+    def _move(self, node: int) -> tuple[int, int]:
+        """Move the path to a row; returns the root of the old path and the row where the new one leaves it."""
+        up, on_path, path = self._tree.up, self._on_path, self._path
         old_root = self._root()
         entering = []
         while node != ROOT and not on_path[node]:
             entering.append(node)
             node = up[node]
-        left_prompt = False
         while path and path[-1] != node:
             row = path.pop()
             on_path[row] = 0
-            left_prompt = left_prompt or bool(prompts[row])
             self._weigh(row, -1)
         for row in reversed(entering):
             path.append(row)
             on_path[row] = 1
             self._weigh(row, 1)
-        return old_root, left_prompt and bool(node != ROOT), entering[-1] if entering else node
+        return old_root, entering[-1] if entering else node
 
     def _weigh(self, row: int, by: int) -> None:
         """Count a row's reasons for sight in (1) or out (-1)."""
@@ -177,21 +170,21 @@ class Sight:
     def _sees(self, number: int) -> bool:
         return self._reasons[number] > 0 and not self._masks[number]
 
-    def _boundaries(self, due: list[Event], old_root: int, left_prompt: bool, branch: int) -> Iterator[Left]:  # noqa: FBT001
+    def _boundaries(self, due: list[Event], old_root: int, branch: int) -> Iterator[Left]:
         """Everything that leaves at this point: first by the log's own word, then what the walk leaves out."""
         root = self._root()
-        is_named = False
+        rewinds: list[int] = []
         for event in due:
             if event.kind is BoundaryKind.COMPACTION:
                 self._clears.clear()
-                is_named = True
                 yield self._sweep(event.node, event.kind, event, self._kept[event.node])
             elif event.kind is BoundaryKind.MICRO:
                 self._micros.append(event)
-            else:
+            elif event.kind is BoundaryKind.CLEAR:
                 self._clears.append(event.node)
+            else:
+                rewinds.append(event.node)
         while self._clears and self._clears[0] <= root:
-            is_named = True
             yield self._sweep(self._clears.pop(0), BoundaryKind.CLEAR, None, ())
         if self._micros:
             yield from self._due_micros()
@@ -200,8 +193,12 @@ class Sight:
         if old_root < root and removed:
             kept = tuple(sorted(self._visible.values()))
             yield Left(self._ordinal, root, BoundaryKind.CLEAR, None, kept, ())
-        elif removed or (left_prompt and not is_named):
+        elif removed:
             yield Left(self._ordinal, branch, BoundaryKind.REWIND, None, (), removed)
+            rewinds = rewinds[:-1]
+        for node in rewinds:
+            # nothing was to be removed, but the branch is dead all the same
+            yield Left(self._ordinal, node, BoundaryKind.REWIND, None, (), ())
 
     def _sweep(self, node: int, kind: BoundaryKind, event: Event | None, kept: Iterable[int]) -> Left:
         """A boundary that takes everything but what is named, or still seen from where it begins."""

@@ -55,6 +55,7 @@ class Thread:
     Attributes:
         last_node: Last row so far: the parent of a row whose own is missing.
         boundary: Last compaction so far, as a row.
+        prompt_parents: Rows on which a message of the person hangs.
         root: Last root row that may be the beginning after a clear.
         tip: Last row that takes part in the conversation.
         count: Tool results so far.
@@ -80,6 +81,7 @@ class Thread:
         "last_node",
         "message_numbers",
         "native_id",
+        "prompt_parents",
         "results",
         "root",
         "started",
@@ -107,6 +109,7 @@ class Thread:
         self.tip = ROOT
         self.has_answer = False
         self.follows_result = False
+        self.prompt_parents: set[int] = set()
         self.turns: list[Turn] = []
         self.entered: list[Entered] = []
         self.drafts: dict[str, Draft] = {}

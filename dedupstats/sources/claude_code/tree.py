@@ -30,7 +30,7 @@ class Tree:
         messages: Number of the message (within its thread) that a row belongs to, or NO_MESSAGE.
         lines: Line of each row.
         times: Time of each row.
-        prompts: 1 for a row that is a message of the person.
+        notes: 1 for a row that the program wrote in the person's name (caveats, commands).
         is_repeated: Whether the row added last bears a uuid that was there before.
     """
 
@@ -39,7 +39,7 @@ class Tree:
         self.messages: list[int] = []
         self.lines: list[int] = []
         self.times: list[int | None] = []
-        self.prompts = bytearray()
+        self.notes = bytearray()
         self.is_repeated = False
         self._owners: list[Thread] = []
         self._latest: dict[str, int] = {}
@@ -113,7 +113,7 @@ class Tree:
         self.messages.append(NO_MESSAGE)
         self.lines.append(line)
         self.times.append(at)
-        self.prompts.append(0)
+        self.notes.append(0)
         self._owners.append(thread)
         self._identities.append((parent, session))
         if uuid is not None:

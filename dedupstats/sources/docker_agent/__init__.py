@@ -6,10 +6,13 @@ One file is one unit. `layout` turns either layout of a database, or an export, 
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
+from dedupstats.model import FileCount, Ignored, Skipped
 from dedupstats.sources.base import Capabilities, Claim, Place
 from dedupstats.sources.docker_agent.layout import (
     Problem,
@@ -19,7 +22,7 @@ from dedupstats.sources.docker_agent.layout import (
     sessions_of_database,
     sessions_of_export,
 )
-from dedupstats.sources.docker_agent.thread import Tally, Thread
+from dedupstats.sources.docker_agent.thread import Thread
 from dedupstats.sources.probe import Probe
 
 if TYPE_CHECKING:
@@ -75,6 +78,42 @@ class DockerAgent:
         else:
             with Probe(unit.key, sum(file.size for file in unit.files)) as probe:
                 yield from _read(probe, reading)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How the items of one file were used."""
+
+    path: str
+    records: int = 0
+    used: int = 0
+    skipped: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+
+    def skip(self, line: int, reason: str) -> Skipped:
+        """Count a record that cannot be used."""
+        self.records += 1
+        self.skipped += 1
+        return Skipped(self.path, line, reason)
+
+    def ignore(self, kind: str, count: int = 1) -> None:
+        """Count records that no figure needs."""
+        if count:
+            self.records += count
+            self.ignored[kind] += count
+
+    def use(self) -> None:
+        """Count a record that was used."""
+        self.records += 1
+        self.used += 1
+
+    def totals(self) -> Iterator[Record]:
+        """What was ignored, by type, and the count of the file."""
+        for kind, count in sorted(self.ignored.items()):
+            yield Ignored(self.path, kind, count)
+        yield FileCount(
+            self.path, self.records, self.used, 0, self.ignored.total(), self.skipped, unfinished=False
+        )
 
 
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:

@@ -137,10 +137,12 @@ def is_export(document: Any) -> bool:
     """Whether a JSON document is an exported session (docker-agent.md sections 3.3 and 3.5)."""
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         return False
-    items = document.get("messages")
-    if not items:
-        return "messages" in document and "tools_approved" in document
-    return isinstance(items, list) and all(map(_is_item, items)) and any("message" in item for item in items)
+    items = document.get("messages", ())
+    if items is None:
+        items = []
+    if not isinstance(items, list) or not all(map(_is_item, items)):
+        return False
+    return "tools_approved" in document or any("message" in item for item in items)
 
 
 def _is_item(value: Any) -> bool:

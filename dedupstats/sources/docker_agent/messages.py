@@ -103,8 +103,7 @@ def shown(message: dict[str, Any]) -> Shown:
 
     `content` repeats the first text block where there are blocks, so the blocks count if any is text.
     """
-    content = message.get("content")
-    text = content if isinstance(content, str) else ""
+    text = raw_text(message.get("content"))
     blocks = message.get("multi_content")
     if not isinstance(blocks, list) or not blocks:
         return Shown(text, [], False)
@@ -112,10 +111,9 @@ def shown(message: dict[str, Any]) -> Shown:
     others: list[Any] = []
     has_image = False
     for block in blocks:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = raw_text(block.get("type")) if isinstance(block, dict) else ""
         if kind == "text":
-            found = block.get("text")
-            texts.append(found if isinstance(found, str) else "")
+            texts.append(raw_text(block.get("text")))
         else:
             others.append(block)
             has_image = has_image or kind in _IMAGES
@@ -208,6 +206,12 @@ def text_of(value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return to_storable(raw_text(value))
+
+
+def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls of an assistant message."""
+    found = message.get("tool_calls")
+    return [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
 
 
 def arguments_of(call: dict[str, Any]) -> str:

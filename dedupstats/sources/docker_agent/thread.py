@@ -7,7 +7,6 @@ items from the last summary on, or from the first kept entry that the summary na
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.model import (
@@ -18,17 +17,16 @@ from dedupstats.model import (
     Emission,
     Entered,
     EnteredKind,
-    FileCount,
-    Ignored,
     Request,
-    Skipped,
     Turn,
 )
 from dedupstats.sources.base import hash64, mix64
 from dedupstats.sources.calls import Keys, keys
+from dedupstats.sources.docker_agent.layout import micros
 from dedupstats.sources.docker_agent.messages import (
     NAME,
     arguments_of,
+    calls_of,
     class_of,
     compact,
     definitions_of,
@@ -44,7 +42,6 @@ from dedupstats.sources.docker_agent.messages import (
     tool_of,
     truth,
 )
-from dedupstats.sources.docker_agent.layout import micros
 from dedupstats.sources.measure import class_counts, measure, sha64, to_bytes, to_storable
 from dedupstats.sources.shell import reads_only
 
@@ -53,45 +50,10 @@ if TYPE_CHECKING:
 
     from dedupstats.model import Record
     from dedupstats.sources.base import Reading
+    from dedupstats.sources.docker_agent import Tally
     from dedupstats.sources.docker_agent.layout import Item, Session
 
 _NO_CALL = "(no call in this file)"
-
-
-@dataclass(slots=True)
-class Tally:
-    """How the items of one file were used."""
-
-    path: str
-    records: int = 0
-    used: int = 0
-    skipped: int = 0
-    ignored: Counter[str] = field(default_factory=Counter)
-
-    def skip(self, line: int, reason: str) -> Skipped:
-        """Count a record that cannot be used."""
-        self.records += 1
-        self.skipped += 1
-        return Skipped(self.path, line, reason)
-
-    def ignore(self, kind: str, count: int = 1) -> None:
-        """Count records that no figure needs."""
-        if count:
-            self.records += count
-            self.ignored[kind] += count
-
-    def use(self) -> None:
-        """Count a record that was used."""
-        self.records += 1
-        self.used += 1
-
-    def totals(self) -> Iterator[Record]:
-        """What was ignored, by type, and the count of the file."""
-        for kind, count in sorted(self.ignored.items()):
-            yield Ignored(self.path, kind, count)
-        yield FileCount(
-            self.path, self.records, self.used, 0, self.ignored.total(), self.skipped, unfinished=False
-        )
 
 
 class _Call(NamedTuple):
@@ -189,12 +151,12 @@ class Thread:
             self._is_running = self._is_running and item.type not in {"error", "termination"}
 
     def _take_message(self, item: Item, message: dict[str, Any]) -> None:
-        role = message.get("role")
+        role = text_of(message.get("role"))
         if item.is_pending:
             self._tally.ignore("pending message")
             return
         if role not in {"assistant", "tool", "user", "system"}:
-            self._tally.ignore(f"message of role {text_of(role) or 'unknown'}")
+            self._tally.ignore(f"message of role {role or 'unknown'}")
             return
         self._tally.use()
         at = micros(message.get("created_at"))
@@ -241,7 +203,7 @@ class Thread:
     # Requests
 
     def _request(self, item: Item, message: dict[str, Any], at: int | None) -> None:
-        calls = [call for call in message.get("tool_calls") or [] if isinstance(call, dict)]
+        calls = calls_of(message)
         arguments = [arguments_of(call) for call in calls]
         thinking = to_bytes(raw_text(message.get("reasoning_content")))
         signed = message.get("thinking_signature") or message.get("thought_signature")
@@ -442,9 +404,7 @@ class Thread:
         present = {sent.place for sent in kept}
         # a kept tail that reaches behind an earlier compaction brings back what that one had removed
         for sent in [sent for sent in self._sent if sent.stays(start) and sent.place not in present]:
-            again = sent.emission._replace(
-                line=item.line, turn=self._turn, clock=self._clock, is_return=True
-            )
+            again = sent.emission._replace(line=item.line, turn=self._turn, clock=self._clock, is_return=True)
             self._add_result(sent.call_place, again, sent.place)
 
     # --------------------------------------------------------------------------

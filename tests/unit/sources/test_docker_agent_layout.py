@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.docker_agent import (
     JSON,
     NEWEST,
@@ -409,3 +412,38 @@ def test_a_compaction_is_told_at_every_level(tmp_path: Path) -> None:
     for level in LEVELS:
         (boundary,) = of(records(database(tmp_path / f"{level}.db", level, small())), Boundary)
         assert (boundary.at_ordinal, boundary.kept) == (2, ())
+
+
+# ------------------------------------------------------------------------------
+# Anything anywhere
+
+_WORDS = st.sampled_from(["", "1", "true", "message", "tool", "2026-03-01T09:00:00Z", "0", "a\ud83d"])
+_LEAVES = st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats() | _WORDS
+_VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_WORDS, inner))
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container of a JSON value with each of its names or indices."""
+    found = []
+    for name in value if isinstance(value, dict) else range(len(value)):
+        found.append((value, name))
+        if isinstance(value[name], dict | list):
+            found += places(value[name])
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_any_value_in_any_place_is_read_or_reported(data: st.DataObject) -> None:
+    image = [{"type": "text", "text": "one"}, {"type": "image_url", "image_url": {"url": "data:"}}]
+    document = small()
+    document["messages"] += [
+        assistant(30, ("c4", "shell", '{"cmd":"ls"}'), usage={"input_tokens": 1}, cost=1, model="m"),
+        result("c4", "one", 31, multi_content=image, is_error=False),
+        summary("s", first_kept_entry=3, usage={"input_tokens": 1}, cost=1, model="m"),
+        {"error": {"message": "x"}},
+    ]
+    container, name = data.draw(st.sampled_from(places(document)))
+    container[name] = data.draw(_VALUES)
+    with tempfile.TemporaryDirectory() as folder, suppress(UnreadableUnitError):
+        records(export(Path(folder) / "s.json", document))

@@ -1,16 +1,15 @@
-"""What happens in each Claude Code session. Every result is what the folder in memory really answers."""
+"""What happens in the Claude Code sessions on the shop. Each result is what the folder really answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
-from samples.shop import LABELS, SHOP, SITE, visits
-from samples.transcript import Task, Transcript, compact
+from samples.shop import SHOP, visits
+from samples.transcript import Task, Transcript
 from samples.workspace import Call, Workspace
 
 NO_OUTPUT = "(Bash completed with no output)"
+GIT_LOG = "4e1d0aa Stock: all or none\n91b7c3e Stock: lock\n07aa5d2 First version"
 VAT_FAILURE = """Exit code 1
 .F......                                                                 [100%]
 =================================== FAILURES ===================================
@@ -31,21 +30,9 @@ PER_LINE = "round(vat_of(line.sku) * line.total(), 2)"
 ONCE = "vat_of(line.sku) * line.total()"
 
 
-@dataclass(frozen=True)
-class HookedCommand:
-    """A command that RTK's hook saw in a session."""
-
-    at: datetime
-    session: str
-    call: str
-    command: str
-    rewritten: str
-    shown: str
-
-
 def cart(log: Transcript) -> None:
     """Repeats in sight, an error twice, a changed re-read, A-B-A, parallel calls, growing output counts."""
-    folder = Workspace("/home/demo/tansy", dict(SHOP), silence=NO_OUTPUT)
+    folder = Workspace("/srv/tansy", dict(SHOP), silence=NO_OUTPUT)
     log.loose("permission-mode", permissionMode="default")
     log.prompt("The tax on a receipt is sometimes a cent too high. Please find out why and fix it.")
     log.step(folder.glob("**/*.py"), folder.grep("round\\("), say="I look for the places that round.")
@@ -68,10 +55,14 @@ def cart(log: Transcript) -> None:
     log.step(folder.todo("Round once", "Run the tests", "Check the orders", done=1))
     log.step(folder.read("tansy/prices.py"), say="The rates once more.")
     log.step(folder.edit("tansy/cart.py", f"sum(({PER_LINE} for", f"round(sum(({ONCE} for"))
-    log.step(folder.edit("tansy/cart.py", "), Decimal(0))\n\n    def total", "), Decimal(0)), 2)\n\n    def total"))
+    log.step(
+        folder.edit("tansy/cart.py", "), Decimal(0))\n\n    def total", "), Decimal(0)), 2)\n\n    def total")
+    )
     log.step(folder.bash("pytest -q", PASSED, "Run the tests"))
     log.broken('ains the rest of a line that was written over","stderr":"","interrupted":false}}')
-    log.step(folder.git_status(), folder.bash("git diff --stat", " tansy/cart.py | 3 +--", "Size of the change"))
+    log.step(
+        folder.git_status(), folder.bash("git diff --stat", " tansy/cart.py | 3 +--", "Size of the change")
+    )
     log.step(folder.todo("Round once", "Run the tests", "Check the orders", done=2))
     log.say("The tax is now rounded once per receipt. All eight tests pass.")
     log.system("turn_duration", durationMs=212_000, isMeta=False)
@@ -80,14 +71,16 @@ def cart(log: Transcript) -> None:
     log.step(folder.grep("voucher"), folder.read("tansy/cart.py", 60, 14), order="result first")
     log.step(folder.read("tests/test_cart.py"))
     log.step(folder.bash("pytest -q", PASSED, "Run the tests"), folder.bash("make lint", "", "Lint"))
-    log.step(folder.bash("pytest -q -k voucher", ".  [100%]\n1 passed, 7 deselected in 0.12s", "Voucher only"))
+    log.step(
+        folder.bash("pytest -q -k voucher", ".  [100%]\n1 passed, 7 deselected in 0.12s", "Voucher only")
+    )
     log.say("Yes: `discount` works on the net sum, which did not change. A test covers it.")
     log.loose("last-prompt", lastPrompt="Thanks. Does the voucher still work?")
 
 
 def review(log: Transcript) -> None:
     """Subagents that read the same files, their rows as progress, one whose own file is gone."""
-    folder = Workspace("/home/demo/tansy", dict(SHOP), silence=NO_OUTPUT)
+    folder = Workspace("/srv/tansy", dict(SHOP), silence=NO_OUTPUT)
     log.prompt("Review how orders take and put back stock. Use two agents, then sum up.")
     log.step(folder.read("tansy/orders.py"), folder.read("tansy/stock.py"))
 
@@ -118,21 +111,24 @@ def review(log: Transcript) -> None:
     )
     log.step(folder.read("tansy/stock.py"), say="I check the claim about `of` myself.")
     log.delegate(Task("Explore", "Check prices", "When are prices read?", prices, is_kept=False))
-    log.loose("queue-operation", operation="enqueue", timestamp="2026-11-10T13:31:07.512Z", content="be brief")
+    log.loose(
+        "queue-operation", operation="enqueue", timestamp="2026-11-10T13:31:07.512Z", content="be brief"
+    )
     log.loose("queue-operation", operation="dequeue", timestamp="2026-11-10T13:31:09.020Z")
     log.prompt("be brief")
-    log.step(folder.write("REVIEW.md", "# Review\n\n- `Stock.of` reads without the lock.\n- No letter for sent orders.\n"))
+    log.step(
+        folder.write(
+            "REVIEW.md", "# Review\n\n- `Stock.of` reads without the lock.\n- No letter for sent orders.\n"
+        )
+    )
     log.step(folder.cat("REVIEW.md"))
     log.say("Two findings, in REVIEW.md.")
     log.loose("summary", summary="Review of stock and letters", leafUuid=log.tip)
 
 
-GIT_LOG = "4e1d0aa Stock: all or none\n91b7c3e Stock: lock\n07aa5d2 First version"
-
-
 def second_thoughts(log: Transcript) -> None:
-    """A rewind, a rejected call, cancelled siblings, an interrupt, an API error, a picture, a truncated list."""
-    folder = Workspace("/home/demo/tansy", dict(SHOP), silence=NO_OUTPUT)
+    """A rewind, a rejection, cancelled siblings, an interrupt, an API error, a picture, a cut list."""
+    folder = Workspace("/srv/tansy", dict(SHOP), silence=NO_OUTPUT)
     log.prompt("Make the checkout page look less crowded.")
     root = log.tip
     log.step(folder.read("templates/checkout.html"), folder.read_image("design/checkout.png"))
@@ -145,13 +141,16 @@ def second_thoughts(log: Transcript) -> None:
     log.say("Two columns it is.")
     folder.files["templates/checkout.html"] = SHOP["templates/checkout.html"]
     log.prompt("Yes, but keep one column.", parent=kept)
-    log.step(folder.read("tansy/cart.py"), say="The cart again: the other attempt is forgotten.")
+    log.step(folder.read("tansy/cart.py"), say="The cart again: the other try is forgotten.")
     log.step(folder.read("templates/checkout.html"))
     rejected = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
-        "edit, the new_string was NOT written to the file)."
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a "
+        "file edit, the new_string was NOT written to the file)."
     )
-    arguments: dict[str, Any] = {"file_path": folder.path("templates/checkout.html"), "content": "<form></form>\n"}
+    arguments: dict[str, Any] = {
+        "file_path": folder.path("templates/checkout.html"),
+        "content": "<form></form>\n",
+    }
     log.step(Call("Write", arguments, rejected, is_error=True, details="User rejected tool use"))
     log.prompt("[Request interrupted by user for tool use]")
     log.prompt("Do not start over. Only move the voucher.")
@@ -164,14 +163,21 @@ def second_thoughts(log: Transcript) -> None:
         Call("Read", {"file_path": folder.path("templates/base.html")}, sibling, is_error=True),
         Call("Read", {"file_path": folder.path("templates/menu.html")}, sibling, is_error=True),
     )
-    log.system("api_error", level="error", error={"status": 529}, retryInMs=1020, retryAttempt=1, maxRetries=10)
+    log.system(
+        "api_error", level="error", error={"status": 529}, retryInMs=1020, retryAttempt=1, maxRetries=10
+    )
     log.failed_request("API Error: 529 Overloaded")
     log.prompt("go on")
     log.step(folder.glob("**/*", truncated=True), folder.read("templates/checkout.html"))
     log.step(folder.read("templates/receipt.html"))
     log.step(folder.read("data/products.csv"), folder.grep("H-0[12]", "data"))
-    log.step(folder.grep("H-0[12]", "data"), folder.grep("no such word"), folder.grep("checkout", content=False))
-    log.step(folder.bash("mkdir -p static", "", "Make a folder"), folder.bash("touch static/site.css", "", "Empty file"))
+    log.step(
+        folder.grep("H-0[12]", "data"), folder.grep("no such word"), folder.grep("checkout", content=False)
+    )
+    log.step(
+        folder.bash("mkdir -p static", "", "Make a folder"),
+        folder.bash("touch static/site.css", "", "Empty file"),
+    )
     log.step(folder.read_image("design/checkout.png"))
     log.say("The voucher now stands below the total.")
     log.loose("session-note", note="a row of a kind that nobody knows yet", root=root)
@@ -179,21 +185,24 @@ def second_thoughts(log: Transcript) -> None:
 
 def migration(log: Transcript) -> None:
     """A compaction with a restored file and re-reads after it, the host's own stub, a spilled output."""
-    folder = Workspace("/home/demo/tansy", dict(SHOP), arrow="\t", silence=NO_OUTPUT)
-    log.base = log._context = 21_800  # noqa: SLF001
+    folder = Workspace("/srv/tansy", dict(SHOP), arrow="\t", silence=NO_OUTPUT)
     log.loose("permission-mode", permissionMode="acceptEdits")
     log.prompt("Move the orders from memory into SQLite, step by step.")
     note = {"path": folder.path("CLAUDE.md"), "type": "Project", "content": SHOP["CLAUDE.md"]}
     log.attach(type="nested_memory", path=folder.path("CLAUDE.md"), content=note, displayPath="CLAUDE.md")
-    log.step(folder.read("tansy/orders.py"), folder.read("tansy/stock.py"), folder.read("tests/test_orders.py"))
+    log.step(
+        folder.read("tansy/orders.py"), folder.read("tansy/stock.py"), folder.read("tests/test_orders.py")
+    )
     log.step(folder.todo("Schema", "Orders", "Stock", "Tests"))
-    log.step(folder.grep("_orders"), folder.grep("_counts"), folder.grep("OutOfStockError"), order="interleaved")
+    log.step(
+        folder.grep("_orders"), folder.grep("_counts"), folder.grep("OutOfStockError"), order="interleaved"
+    )
     log.step(
         folder.fetch(
             "https://docs.example/sqlite-transactions",
             "How do I take several rows or none?",
-            "Open the transaction with `BEGIN IMMEDIATE`, update, look at the number of changed rows, and roll "
-            "back if it is too small. Readers are not held up in WAL mode.",
+            "Open the transaction with `BEGIN IMMEDIATE`, update, look at the number of changed rows, and "
+            "roll back if it is too small. Readers are not held up in WAL mode.",
         )
     )
     log.step(folder.write("tansy/schema.sql", SCHEMA), say="First the schema.")
@@ -206,7 +215,11 @@ def migration(log: Transcript) -> None:
     log.step(folder.read("data/products.csv"))
     log.step(_spilled(log, folder), say="Which pages are asked for while orders are written?")
     log.step(folder.grep("send\\("), folder.bash("pytest -q", PASSED, "Run the tests"))
-    log.step(folder.edit("tansy/orders.py", "import StrEnum\n", "import StrEnum\n\nfrom tansy.database import connect\n"))
+    log.step(
+        folder.edit(
+            "tansy/orders.py", "import StrEnum\n", "import StrEnum\n\nfrom tansy.database import connect\n"
+        )
+    )
     log.step(folder.edit("tansy/orders.py", ": the shop is small", ", for now"))
     log.step(folder.todo("Schema", "Orders", "Stock", "Tests", done=2))
     log.compact(
@@ -215,7 +228,10 @@ def migration(log: Transcript) -> None:
         {folder.path("tansy/database.py"): DATABASE},
         "Please continue from where we left off.",
     )
-    log.step(folder.read("tansy/orders.py"), folder.read("tansy/stock.py"), say="I read the two modules again.")
+    log.prompt("Now place and cancel.")
+    log.step(
+        folder.read("tansy/orders.py"), folder.read("tansy/stock.py"), say="I read the two modules again."
+    )
     log.step(folder.read("tests/test_orders.py"), folder.read_unchanged("tansy/database.py"))
     log.step(folder.grep("_orders"))
     log.step(folder.edit("tansy/orders.py", "        self._orders[order.number] = order\n", PLACE))
@@ -281,142 +297,12 @@ CANCEL = """        order.move(State.CANCELLED)
 
 
 def _spilled(log: Transcript, folder: Workspace) -> Call:
-    """A command whose output was too large: the model is shown its first 2 KB, a file holds the rest."""
-    output = visits(440)
+    """A command whose output was too large: the model is shown its first 2 KB; the file is gone."""
+    output = visits(900)
     file = f"{log.session}/tool-results/b7k2m9x4q.txt"
-    log.files[file] = output
     text = (
         f"<persisted-output>\nOutput too large ({len(output) / 1024:.1f}KB). Full output saved to: "
-        f"/home/demo/.claude/projects/-home-demo-tansy/{file}\n\n"
+        f"/home/demo/.claude/projects/-srv-tansy/{file}\n\n"
         f"Preview (first 2KB):\n{output[:2000]}\n...\n</persisted-output>"
     )
     return folder.bash("cat /var/log/tansy/access.log", text, "Show the access log")
-
-
-def label_batch(log: Transcript) -> None:
-    """An old session: output counts are placeholders, edits answer with snippets, a command is truncated."""
-    folder = Workspace("/home/demo/labels", dict(LABELS))
-    log.loose("summary", summary="Labels for jars", leafUuid=log.ids.uuid())
-    log.prompt("Print the batch number on the left, in small letters.")
-    log.step(folder.read("labels/layout.py"))
-    log.step(folder.read("labels/printer.py"))
-    log.step(folder.grep("batch"), folder.ls("labels"))
-    log.step(folder.bash("python -m labels --dry batch.csv", _dry_run(), "Dry run"))
-    log.step(folder.edit("labels/layout.py", 'f"Batch {label.batch}"', 'f"batch {label.batch.lower()}"', snippet=True))
-    log.step(folder.read("labels/layout.py"))
-    log.step(folder.bash("python -m compileall -q labels", "", "Check the syntax"))
-    log.step(folder.todo("Small letters", "Print one"))
-    log.step(folder.cat("batch.csv"), folder.bash("git diff --stat", " labels/layout.py | 2 +-", "Size of the change"))
-    log.say("Done: `batch 26-11a`, on the left.")
-
-
-def _dry_run() -> str:
-    """A long output that old versions cut in the middle."""
-    rows = [f"label {number:>3}: THYME 40 g 26-11A" for number in range(1, 13)]
-    return "\n".join([*rows[:6], "", "... [102 lines truncated] ...", "", *rows[6:]])
-
-
-def label_batch_again(log: Transcript) -> None:
-    """The same session, resumed on the next day: all its rows stand in this file again."""
-    folder = Workspace("/home/demo/labels", dict(LABELS))
-    folder.edit("labels/layout.py", 'f"Batch {label.batch}"', 'f"batch {label.batch.lower()}"')
-    log.prompt("The printer cuts off the umlauts of Kümmel. Which encoding does it want?")
-    log.step(folder.read("labels/printer.py"), say="The printer again.")
-    log.step(folder.grep("encode"), folder.read("labels/layout.py"))
-    log.step(folder.bash("python -c \"print('Kümmel'.encode('cp437'))\"", "b'K\\x81mmel'", "Try the encoding"))
-    log.step(folder.edit("labels/printer.py", '"cp437"', '"cp850"', snippet=True))
-    log.step(folder.read("labels/printer.py"))
-    log.step(folder.bash("python -m compileall -q labels", "", "Check the syntax"))
-    log.say("cp850 knows the umlauts at the same places; `upper()` of ü was the letter that was missing.")
-
-
-def fork_trunk(log: Transcript) -> None:
-    """A micro-compaction: the host clears old results by itself, their rows stay in the file."""
-    folder = Workspace("/home/demo/labels", dict(LABELS))
-    log.prompt("The printer sleeps after a minute. Wake it before each batch.")
-    first = log.step(folder.read("labels/printer.py"), folder.read("labels/layout.py"))
-    first += log.step(folder.grep("_port"), folder.glob("**/*.py"))
-    log.step(folder.cat("README.md"), folder.bash("git log --oneline -3", GIT_LOG, "Recent changes"))
-    log.step(folder.read("batch.csv"))
-    metadata = {"trigger": "auto", "preTokens": 18_300, "tokensSaved": 980, "compactedToolIds": first}
-    log.system(
-        "microcompact_boundary",
-        content="Context microcompacted",
-        isMeta=False,
-        level="info",
-        microcompactMetadata={**metadata, "clearedAttachmentUUIDs": []},
-    )
-    log.forget(980)
-    log.step(folder.read("labels/printer.py"), say="The queue once more.")
-    log.step(folder.edit("labels/printer.py", "        done = 0\n", "        self._port.write(b\"\\0\")\n        done = 0\n"))
-    log.step(folder.read("labels/printer.py"))
-    log.say("A zero byte wakes the printer before each batch.")
-
-
-def fork_branch(log: Transcript) -> None:
-    """A fork of that session: its rows again, each with the mark of its origin, and another end."""
-    folder = Workspace("/home/demo/labels", dict(LABELS))
-    folder.edit("labels/printer.py", "        done = 0\n", "        self._port.write(b\"\\0\")\n        done = 0\n")
-    log.prompt("Alternatively: can we keep it from sleeping at all?")
-    log.step(folder.read("labels/printer.py"))
-    log.step(
-        folder.fetch("https://printers.example/manual", "How is the sleep timer set?", "Send ESC 8 and a byte of minutes."),
-        folder.grep("_pause"),
-    )
-    log.step(folder.read("labels/layout.py"))
-    log.step(folder.grep("_port"), folder.bash("git status --short", " M labels/printer.py", "Show changed files"))
-    log.say("Yes: `ESC 8 0` switches the timer off until the power is cut.")
-
-
-def windows(log: Transcript, hooked: list[HookedCommand]) -> None:
-    """Windows paths, letters of several scripts, and RTK's hook, which rewrites commands unseen."""
-    folder = Workspace("C:\\work\\tansy-site", dict(SITE), arrow="\t", silence=NO_OUTPUT)
-    log.base = log._context = 24_300  # noqa: SLF001
-    log.prompt("Bitte prüfe die Seite über Tee: stimmen 紫蘇 und ヨモギ? 🌿")
-
-    def run(command: str, rewritten: str, shown: str) -> None:
-        """A command that the hook rewrites between the call and its result."""
-        name = log.step(folder.bash(command, shown))[0]
-        result = log.rows[-1]
-        answer = {"hookEventName": "PreToolUse", "permissionDecisionReason": "RTK auto-rewrite"}
-        answer["updatedInput"] = {"command": rewritten}  # type: ignore[assignment]
-        call = result["parentUuid"]  # type: ignore[index]
-        log.tip = call
-        log.attach(
-            type="hook_success",
-            hookName="PreToolUse:Bash",
-            toolUseID=name,
-            hookEvent="PreToolUse",
-            content="",
-            stdout=compact({"hookSpecificOutput": answer}) + "\n",
-            stderr="",
-            exitCode=0,
-            command="rtk hook claude",
-            durationMs=31,
-        )
-        log.rows[-2:] = [log.rows[-1], result]
-        log.tip = result["uuid"]  # type: ignore[index]
-        hooked.append(HookedCommand(log.now + timedelta(seconds=1), log.session, name, command, rewritten, shown))
-
-    run("git status", "rtk git status", "* frühling\nclean — nothing to commit")
-    log.step(folder.read("pages/tee.md"), folder.read("config.json"))
-    run("rg -n Shiso pages", "rtk grep -n Shiso pages", "1 matches in 1 files:\n\npages/tee.md:5:... 紫蘇 (Shiso), ...")
-    run("ls pages", "rtk ls pages", "index.md\ntee.md\nversand.md")
-    log.step(
-        folder.fetch(
-            "https://herbs.example/shiso", "Which characters stand for shiso?", "Shiso (シソ) is written 紫蘇; 蘓 is old."
-        )
-    )
-    log.step(folder.edit("pages/tee.md", "Citronnelle", "Zitronengras (レモングラス)"))
-    run("git status", "rtk git status", "* frühling\n M pages/tee.md")
-    log.step(folder.read("pages/tee.md"), folder.read("pages/versand.md"))
-    run("cat pages/tee.md", "rtk read pages/tee.md", SITE["pages/tee.md"].replace("Citronnelle", "Zitronengras (レモングラス)"))
-    run("git diff --stat", "rtk git diff --stat", " pages/tee.md | 2 +-")
-    task = "Task #1 created successfully: Proofread versand.md"
-    log.step(Call("TaskCreate", {"subject": "Proofread versand.md", "description": "Umlaute prüfen"}, task))
-    log.step(folder.read("theme/site.css"), folder.read("pages/index.md"))
-    run("npm run build", "rtk npm run build", "✓ 4 pages in 212 ms\n⚠ versand.md: no description")
-    log.step(folder.bash("type nul > static\\.keep", "", "Empty file"))
-    log.step(Call("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"))
-    run("git status", "rtk git status", "* frühling\n M pages/tee.md")
-    log.say("Beide Zeichen stimmen. „Citronnelle“ heißt jetzt Zitronengras (レモングラス).")

@@ -1,0 +1,35 @@
+"""`dedupstats export`: all views as Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dedupstats.cli.options import Db
+
+
+def export(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to; made if need be.", show_default=False)
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Also into a folder that holds other files; they stay.")
+    ] = False,
+    db: Db = None,
+) -> None:
+    """Write every view of the store as a Parquet file.
+
+    They hold paths and commands as the logs do (but for `import --no-targets`): think before sharing.
+
+    Example: dedupstats export parquet/
+    """
+    from dedupstats.analytics.export import export_views
+    from dedupstats.report.text import count, safe_text
+    from dedupstats.store import open_store
+
+    with open_store(db, read_only=True) as store:
+        written = export_views(store, folder, force=force)
+    for path, rows in written:
+        typer.echo(f"{safe_text(str(path))}  {count(rows)} rows")

@@ -1,0 +1,165 @@
+"""`dedupstats rates`: how much of what agents were shown had been shown before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dedupstats.cli.options import Db
+
+if TYPE_CHECKING:
+    from dedupstats.analytics.rates import Rates
+    from dedupstats.analytics.window import Window
+    from dedupstats.store import Store
+
+
+def rates(
+    by: Annotated[
+        Literal["tool", "agent", "project", "session", "model", "version", "day", "week", "month"],
+        typer.Option(help="What each row is."),
+    ] = "tool",
+    key: Annotated[
+        Literal["exact", "normalised"],
+        typer.Option(help="Compare calls exactly, or after normalising paths, blanks and descriptions."),
+    ] = "exact",
+    all_rules: Annotated[bool, typer.Option("--all-rules", help="Every repeat rule, not three.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(help="From then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Time zone of dates and days.", show_default="local"),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this agent: claude-code, docker-agent."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this working directory, or its last part."),
+    ] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Only this model.")] = None,
+    form: Annotated[Literal["table", "md", "csv", "json", "parquet"], typer.Option("--format")] = "table",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    full_paths: Annotated[bool, typer.Option("--full-paths", help="Projects with their whole path.")] = False,
+    db: Db = None,
+) -> None:
+    """How much of what agents were shown had been shown before, by tool or otherwise.
+
+    A window cuts results, not sessions: whether a result repeats is judged on the whole history.
+    --agent, --project, --tool and --model may be given several times.
+
+    Example: dedupstats rates --by project --since 30d --format md
+    """
+    from dedupstats.analytics.rates import rates as calculate
+    from dedupstats.report import rate_tables
+    from dedupstats.report.tables import check_destination
+    from dedupstats.store import open_store
+
+    check_destination(form, output)
+    window = _window(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
+    with open_store(db, read_only=True) as store:
+        _check(store, window)
+        found = calculate(store, by=by, key=key, all_rules=all_rules, window=window)
+        notes = _notes(store, found)
+    _print(found if full_paths else rate_tables.short_projects(found), notes, form, output)
+
+
+def _window(
+    *,
+    since: str | None,
+    until: str | None,
+    tz: str | None,
+    agent: list[str] | None,
+    project: list[str] | None,
+    tool: list[str] | None,
+    model: list[str] | None,
+) -> Window:
+    from datetime import UTC, datetime
+
+    from dedupstats.analytics.window import Window, local_zone, parse_since, parse_until, zone_info
+
+    zone = tz or local_zone()
+    zone_info(zone)
+    now = datetime.now(UTC)
+    return Window(
+        since=parse_since(since, zone, now) if since else None,
+        until=parse_until(until, zone, now) if until else None,
+        sources=tuple(name.lower().replace("-", "_").replace(" ", "_") for name in agent or ()),
+        projects=tuple(name.rstrip("/\\") or name for name in project or ()),
+        tools=tuple(tool or ()),
+        models=tuple(model or ()),
+        zone=zone,
+    )
+
+
+def _check(store: Store, window: Window) -> None:
+    """Refuse a store without results, and names that it does not have."""
+    from dedupstats.analytics.window import check_names
+    from dedupstats.errors import NothingFoundError
+
+    if not store.query("select 1 from emission limit 1"):
+        if store.query("select 1 from rtk_command limit 1"):
+            raise NothingFoundError(
+                "the store has RTK's rows, which hold no tool results to compare",
+                "type `dedupstats report` for what they can tell, or `dedupstats import PATH` to add logs",
+            )
+        raise NothingFoundError(
+            f"the store {store.path} holds no tool results",
+            "type `dedupstats import` (default places) or `dedupstats import PATH`",
+        )
+    check_names(store, window)
+
+
+def _notes(store: Store, found: Rates) -> list[str]:
+    """What a reader must know beside the figures, whatever the format."""
+    from dedupstats.report.text import count
+
+    notes = []
+    windowed = found.window.since is not None or found.window.until is not None
+    if found.undated:
+        where = "in no window, so left out" if windowed else "in the totals"
+        notes.append(f"{count(found.undated)} results have no time: {where}.")
+    if any(row.partial for row in found.rows):
+        notes.append(f"(part): the window holds only a part of this {found.by}.")
+    skipped = store.query("select count(*) from skipped")[0][0]
+    if skipped:
+        notes.append(f'{count(skipped)} records were skipped when read: dedupstats sql "from skipped".')
+    if not found.total.results.results:
+        notes.append("No tool result lies in this window.")
+    elif not windowed:
+        notes.append("Agents delete old logs (Claude Code after 30 days): earlier sessions may be missing.")
+    return notes
+
+
+def _print(
+    found: Rates,
+    notes: list[str],
+    form: Literal["table", "md", "csv", "json", "parquet"],
+    output: Path | None,
+) -> None:
+    import sys
+
+    from dedupstats.report import rate_tables
+    from dedupstats.report.tables import deliver, json_document, written
+    from dedupstats.report.text import safe_text
+
+    data: str | bytes
+    if form in {"table", "md"}:
+        stream = sys.stdout if output is None else None
+        parts = [written(table, form, stream=stream) for table in rate_tables.people_tables(found, notes)]
+        data = "\n".join(part for part in parts if isinstance(part, str))
+    elif form == "json":
+        data = json_document(rate_tables.document(found, notes))
+    else:
+        data = written(rate_tables.flat_table(found), form)
+        notes = [*notes, f"Tokens are {found.token_rule}; the rows add up to the total."]
+    deliver(data, output)
+    if form not in {"table", "md"}:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)

@@ -1,0 +1,299 @@
+"""Builds the Report from the store: asks the analytics for figures and adds the words that go with them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from dedupstats._version import __version__
+from dedupstats.analytics import rates as rates_
+from dedupstats.analytics.rates import DEFAULT_RULES, FLOOR_BYTES, RULES, TOKEN_RULE, Row, Tally
+from dedupstats.analytics.window import Window, local_zone
+from dedupstats.report import build_corpus, build_rtk
+from dedupstats.report.model import (
+    SCHEMA_VERSION,
+    Concentration,
+    Distribution,
+    OverTime,
+    Period,
+    Repeats,
+    Report,
+    Reproduce,
+    ResultClass,
+    Rule,
+    Scope,
+    Tool,
+    Tools,
+    TopSession,
+    share_of,
+)
+from dedupstats.report.names import Names
+from dedupstats.report.text import count, percent
+from dedupstats.report.words import CLASSES, KINDS, LIMITS, REPEATABLE
+from dedupstats.store.store import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dedupstats.analytics.rates import By, Rates
+    from dedupstats.report.model import Share
+    from dedupstats.store import Store
+
+TOOLS_SHOWN = 12
+TOP_SESSIONS = 5
+_DAYS_BY_DAY = 31
+_DAYS_BY_WEEK = 400
+_ALL_RULES = tuple(rule.name for rule in RULES)
+_VISIBLE = "repeat-in-sight"
+
+
+def build(
+    store: Store, *, window: Window | None = None, anonymize: bool = False, full_paths: bool = False
+) -> Report:
+    """Build the report.
+
+    Args:
+        store: An open store; reading is enough.
+        window: What to report on; by default everything, days in the local time zone.
+        anonymize: Show hashes instead of the names of projects, paths and sessions.
+        full_paths: Show projects and paths whole instead of by their last part.
+
+    Raises:
+        UsageError: The window names something that the store does not have.
+
+    Example:
+        >>> from dedupstats.store import open_store
+        >>> with open_store(":memory:") as store:
+        ...     build(store).headline
+        'No tool results in scope: no data.'
+    """
+    window = window or Window()
+    zone = window.zone or local_zone()
+    names = Names.of(store, anonymize=anonymize, full_paths=full_paths)
+    by_tool = _rates(store, window, "tool")
+    by_session = _rates(store, window, "session")
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        headline=_headline(by_tool),
+        scope=_scope(window, zone, names),
+        corpus=build_corpus.corpus(store, window, zone),
+        floor_bytes=FLOOR_BYTES,
+        token_rule=TOKEN_RULE,
+        rules=tuple(_rule(name, by_tool.total, by_session) for name in _ALL_RULES),
+        tools=_tools(by_tool),
+        sessions=tuple(_distribution(name, by_session) for name in DEFAULT_RULES),
+        concentration=_concentration(store, by_tool, by_session, names),
+        over_time=_over_time(store, window, by_tool, zone),
+        classes=_classes(by_tool.total),
+        rtk=build_rtk.rtk(store, window),
+        accounting=build_corpus.accounting(store, names),
+        limits=LIMITS,
+        reproduce=_reproduce(window, zone, names),
+    )
+
+
+def _rates(store: Store, window: Window, by: By) -> Rates:
+    return rates_.rates(store, by=by, window=window, all_rules=True)
+
+
+def _headline(found: Rates) -> str:
+    total = found.total
+    if not total.results.results:
+        return "No tool results in scope: no data."
+    repeats = total.rules[_VISIBLE]
+    share = percent(rates_.share(repeats.bytes, total.results.bytes))
+    counted = f"{count(repeats.results)} of {count(total.results.results)} results"
+    return f"{share} of tool-result bytes were repeats that the model could still see ({counted})."
+
+
+def _repeats(part: Tally, whole: Tally) -> Repeats:
+    return Repeats(
+        share_of(part.results, whole.results),
+        share_of(part.bytes, whole.bytes),
+        share_of(part.tokens, whole.tokens),
+    )
+
+
+def _all_repeats(row: Row, rules: Sequence[str]) -> dict[str, Repeats]:
+    return {name: _repeats(row.rules[name], row.results) for name in rules}
+
+
+def _rule(name: str, total: Row, by_session: Rates) -> Rule:
+    rule = next(rule for rule in RULES if rule.name == name)
+    with_any = sum(row.rules[name].results > 0 for row in by_session.rows)
+    return Rule(
+        name=name,
+        words=rule.meaning,
+        kind=KINDS[name],
+        is_upper_bound=rule.kind == "upper bound",
+        repeats=_repeats(total.rules[name], total.results),
+        floored=_repeats(total.rules_floor[name], total.floor),
+        sessions=share_of(with_any, len(by_session.rows)),
+    )
+
+
+def _tools(found: Rates) -> Tools:
+    whole = found.total.results.bytes
+
+    def tool(row: Row) -> Tool:
+        return Tool(
+            row.group,
+            share_of(row.results.bytes, whole),
+            row.results.results,
+            row.results.tokens,
+            _all_repeats(row, found.rules),
+        )
+
+    rest = found.rows[TOOLS_SHOWN:]
+    return Tools(tuple(map(tool, found.rows)), TOOLS_SHOWN, tool(_sum(rest)) if rest else None)
+
+
+def _sum(rows: Sequence[Row]) -> Row:
+    """The rows of the less used tools as one."""
+    zero = Tally()
+    rules = rows[0].rules
+    return Row(
+        group=f"{len(rows):,} other tool{'s' if len(rows) > 1 else ''}",
+        results=sum((row.results for row in rows), zero),
+        repeatable=sum((row.repeatable for row in rows), zero),
+        by_class={},
+        errors=sum((row.errors for row in rows), zero),
+        copies=sum((row.copies for row in rows), zero),
+        rules={name: sum((row.rules[name] for row in rows), zero) for name in rules},
+        floor=sum((row.floor for row in rows), zero),
+        rules_floor={name: sum((row.rules_floor[name] for row in rows), zero) for name in rules},
+    )
+
+
+def _distribution(name: str, by_session: Rates) -> Distribution:
+    found = by_session.sessions[name]
+    return Distribution(
+        rule=name,
+        sessions=found.n,
+        with_any=share_of(found.with_any, found.n),
+        median=found.median,
+        p90=found.p90,
+        max=found.max,
+        values=tuple(
+            sorted(row.rules[name].bytes / row.results.bytes for row in by_session.rows if row.results.bytes)
+        ),
+    )
+
+
+def _concentration(store: Store, found: Rates, by_session: Rates, names: Names) -> Concentration:
+    # the strictest rule that has any repeat; without repeats there is nothing to concentrate
+    rule = next((name for name in reversed(DEFAULT_RULES) if found.total.rules[name].bytes), _VISIBLE)
+    total = found.total.rules[rule].bytes
+    heaviest = sorted(
+        (row for row in by_session.rows if row.rules[rule].bytes),
+        key=lambda row: (-row.rules[rule].bytes, row.group),
+    )
+    about = build_corpus.sessions(store, [row.group for row in heaviest[:TOP_SESSIONS]], names, found.zone)
+    calls = found.by_call[rule]
+    return Concentration(
+        rule=rule,
+        repeat_bytes=total,
+        top=tuple(
+            TopSession(
+                names.session(row.group),
+                *about[row.group],
+                share_of(row.rules[rule].bytes, total),
+                share_of(row.rules[rule].bytes, row.results.bytes),
+            )
+            for row in heaviest[:TOP_SESSIONS]
+        ),
+        cumulated={
+            str(k): share_of(sum(row.rules[rule].bytes for row in heaviest[:k]), total)
+            for k in (1, 3, TOP_SESSIONS)
+            if k <= len(heaviest)
+        },
+        without_top=_without(heaviest[0], rule, found.total) if heaviest else None,
+        calls=calls.groups,
+        top_call=share_of(calls.top1, total),
+        top_call_tool=calls.name,
+    )
+
+
+def _without(top: Row, rule: str, total: Row) -> Share:
+    return share_of(total.rules[rule].bytes - top.rules[rule].bytes, total.results.bytes - top.results.bytes)
+
+
+def _over_time(store: Store, window: Window, found: Rates, zone: str) -> OverTime:
+    days = (found.last - found.first).days if found.first and found.last else 0
+    unit: By = "day" if days <= _DAYS_BY_DAY else "week" if days <= _DAYS_BY_WEEK else "month"
+    by_period = _rates(store, window, unit)
+    return OverTime(
+        unit=unit,
+        tz=zone,
+        periods=tuple(
+            Period(
+                row.group,
+                row.begins.isoformat(),
+                row.partial,
+                row.results.results,
+                row.results.bytes,
+                _all_repeats(row, DEFAULT_RULES),
+            )
+            for row in by_period.rows
+            if row.begins is not None
+        ),
+        undated=by_period.undated,
+    )
+
+
+def _classes(total: Row) -> tuple[ResultClass, ...]:
+    found = {name: tally for name, tally in total.by_class.items() if tally.results}
+    if total.errors.results:
+        found["errors"] = total.errors
+    return tuple(
+        ResultClass(
+            name,
+            CLASSES[name],
+            name in REPEATABLE,
+            share_of(found[name].results, total.results.results),
+            share_of(found[name].bytes, total.results.bytes),
+        )
+        for name in CLASSES
+        if name in found
+    )
+
+
+def _scope(window: Window, zone: str, names: Names) -> Scope:
+    filters = [
+        (what, value)
+        for what, values in (
+            ("agent", window.sources),
+            ("project", tuple(map(names.project, window.projects))),
+            ("tool", window.tools),
+            ("model", window.models),
+        )
+        for value in values
+    ]
+    times = [
+        (what, build_corpus.minute(at, zone))
+        for what, at in (("from", window.since), ("before", window.until))
+        if at is not None
+    ]
+    return Scope(
+        since=window.since.isoformat() if window.since else None,
+        until=window.until.isoformat() if window.until else None,
+        tz=zone,
+        filters=(*times, *filters),
+        names=names.mode,
+    )
+
+
+def _reproduce(window: Window, zone: str, names: Names) -> Reproduce:
+    words = ["dedupstats report", f"--tz {zone}"]
+    for option, at in (("--since", window.since), ("--until", window.until)):
+        if at is not None:
+            words.append(f"{option} {at.isoformat()}")
+    for option, values in (
+        ("--agent", window.sources),
+        ("--project", tuple(map(names.project, window.projects))),
+        ("--tool", window.tools),
+        ("--model", window.models),
+    ):
+        words += [f"{option} {shlex.quote(value)}" for value in values]
+    words += names.options
+    return Reproduce(" ".join(words), __version__, MIGRATIONS(), "none: nothing is drawn by lot")

@@ -1,0 +1,67 @@
+"""The report as Markdown for a pull request: a headline, the table that matters, details to unfold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dedupstats.report import tables
+from dedupstats.report.outline import LAST_LINE, counted_line, outline, read_line, shown_before
+from dedupstats.report.text import safe_html, safe_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedupstats.report.blocks import Section, Table
+    from dedupstats.report.model import Report
+
+_IN_BRIEF = ("shown-before",)
+_FOLDED = ("over-time",)
+"""sections that are long and no detail"""
+
+
+def render(report: Report, *, brief: bool = False) -> str:
+    """The document; `brief` gives its first dozen lines, which stand alone."""
+    blocks = list(_brief(report))
+    if not brief:
+        for section in outline(report):
+            if section.key not in _IN_BRIEF:
+                blocks.extend(_section(section))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _brief(report: Report) -> Iterator[str]:
+    yield f"## {safe_markdown(report.headline)}"
+    yield safe_markdown(f"{read_line(report)} {counted_line(report)}")
+    table = shown_before(report)
+    if table.rows:
+        yield _rows(table)
+        last = f"{LAST_LINE} " if report.corpus.results else ""
+        yield f"{last}Tokens are {report.token_rule}; leaving text out saves tokens, not time."
+
+
+def _section(section: Section) -> Iterator[str]:
+    is_folded = section.folded or section.key in _FOLDED
+    # an empty line ends the HTML block, so that Markdown goes on inside
+    yield (
+        f"<details>\n<summary>{safe_html(section.title)}</summary>" if is_folded else f"### {section.title}"
+    )
+    yield from section.lead
+    for table in section.tables:
+        yield f"{table.caption}\n\n{_rows(table)}"
+    if section.terms:
+        yield "\n".join(
+            f"- **{safe_markdown(term)}**: {safe_markdown(meaning)}" for term, meaning in section.terms
+        )
+    if section.notes:
+        yield "\n".join(f"- {note}" for note in section.notes)
+    if is_folded:
+        yield "</details>"
+
+
+def _rows(table: Table) -> str:
+    rows = [(row[0].strip(), *row[1:]) for row in table.rows]
+    total = rows.pop() if table.is_last_strong else None
+    columns = tuple(
+        tables.Column(column.title, "figure" if column.numeric else "text") for column in table.columns
+    )
+    return tables.markdown(tables.Table("", columns, rows, total=total)).rstrip("\n")

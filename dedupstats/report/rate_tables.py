@@ -1,0 +1,256 @@
+"""Repeat rates as tables for people, as one flat table for programs, and as a JSON document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from dedupstats.analytics.rates import FLOOR_BYTES, RULES, share
+from dedupstats.analytics.window import zone_info
+from dedupstats.report import text
+from dedupstats.report.tables import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dedupstats.analytics.concentration import Concentration
+    from dedupstats.analytics.rates import Rates, Row, Tally
+
+_RULES = {rule.name: rule for rule in RULES}
+_PERIODS = ("day", "week", "month")
+
+
+def short_projects(rates: Rates) -> Rates:
+    """The same rates with projects named by the last part of their path, or as much as tells them apart."""
+    if rates.by != "project":
+        return rates
+    names = text.short_paths(row.group for row in rates.rows)
+    return replace(rates, rows=tuple(replace(row, group=names[row.group]) for row in rates.rows))
+
+
+# -- for people ----------------------------------------------------------------------------------------------
+
+
+def people_tables(rates: Rates, extra_notes: Iterable[str] = ()) -> list[Table]:
+    """Three tables: per group, in total by rule, and how repeats are spread over sessions and calls."""
+    return [_groups(rates, extra_notes), _totals(rates), _spread(rates)]
+
+
+def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
+    columns = [Column(rates.by), Column("results", "int"), Column("bytes", "bytes")]
+    columns += [Column(rule, "figure", f"{rule}\nn (% of bytes)") for rule in rates.rules]
+    return Table(
+        title=f"Repeats among tool results by {rates.by}, {period(rates)}, {_key(rates)}",
+        columns=tuple(columns),
+        rows=[_people_row(rates, row) for row in rates.rows],
+        total=_people_row(rates, rates.total),
+        notes=(
+            "n: repeated results; % of bytes: their bytes of the bytes of all results in the row.",
+            *_class_notes(rates.total),
+            *extra_notes,
+        ),
+    )
+
+
+def _people_row(rates: Rates, row: Row) -> tuple[Any, ...]:
+    whole = row.results.bytes
+    figures = (
+        f"{text.count(part.results)} ({text.percent(share(part.bytes, whole))})"
+        for part in (row.rules[rule] for rule in rates.rules)
+    )
+    return (_group_name(row), row.results.results, whole, *figures)
+
+
+def _group_name(row: Row) -> str:
+    return f"{row.group} (part)" if row.partial else row.group
+
+
+def _class_notes(row: Row) -> list[str]:
+    named = [(row.errors, "errors")] + [
+        (row.by_class[kind], word)
+        for kind, word in (
+            ("image", "images"),
+            ("empty", "empty"),
+            ("stub", "stubs of the host"),
+            ("spilled", "spilled to a file"),
+            ("masked", "masked"),
+        )
+    ]
+    told = [f"{text.count(tally.results)} {word}" for tally, word in named if tally.results]
+    notes = []
+    if told:
+        notes.append(f"Counted, and never a repeat: {', '.join(told)}.")
+    if row.copies.results:
+        copies = f"{text.count(row.copies.results)} copies ({text.size(row.copies.bytes)})"
+        notes.append(f"Not counted again: {copies} that resumed or forked sessions hold once more.")
+    return notes
+
+
+def _totals(rates: Rates) -> Table:
+    total = rates.total
+    rows = []
+    for name in rates.rules:
+        part, floored = total.rules[name], total.rules_floor[name]
+        rows.append(
+            (
+                name,
+                _RULES[name].kind,
+                _part(part.results, total.results.results),
+                _part(part.bytes, total.results.bytes, sized=True),
+                _part(part.tokens, total.results.tokens),
+                _part(floored.bytes, total.floor.bytes, sized=True),
+            )
+        )
+    denominators = (
+        f"100 % is all {text.count(total.results.results)} results, {text.size(total.results.bytes)}, "
+        f"{text.count(total.results.tokens)} tokens ({rates.token_rule}); from {FLOOR_BYTES} B: the "
+        f"{text.count(total.floor.results)} results of at least {FLOOR_BYTES} bytes, "
+        f"{text.size(total.floor.bytes)}."
+    )
+    return Table(
+        title="In total, by rule",
+        columns=(
+            Column("rule"),
+            Column("is"),
+            Column("results", "figure"),
+            Column("bytes", "figure"),
+            Column("tokens", "figure"),
+            Column("floor", "figure", f"bytes from {FLOOR_BYTES} B"),
+        ),
+        rows=rows,
+        notes=(denominators, *(f"{name}: {_RULES[name].meaning}." for name in rates.rules)),
+    )
+
+
+def _part(part: int, whole: int, *, sized: bool = False) -> str:
+    return f"{text.size(part) if sized else text.count(part)} ({text.percent(share(part, whole))})"
+
+
+def _spread(rates: Rates) -> Table:
+    rows = []
+    for name in rates.rules:
+        spread = rates.sessions[name]
+        rows.append(
+            (
+                name,
+                f"{text.count(spread.with_any)} of {text.count(spread.n)}",
+                spread.median,
+                spread.p90,
+                spread.max,
+                _top(rates.by_session[name], 1),
+                _top(rates.by_session[name], 5),
+                _top(rates.by_call[name], 1),
+                _top(rates.by_call[name], 5),
+            )
+        )
+    return Table(
+        title="How repeats are spread",
+        columns=(
+            Column("rule"),
+            Column("with_any", "figure", "sessions\nwith any"),
+            Column("median", "percent", "median"),
+            Column("p90", "percent", "p90"),
+            Column("max", "percent", "max"),
+            Column("session_1", "percent", "top\nsession"),
+            Column("session_5", "percent", "top 5"),
+            Column("call_1", "percent", "top\ncall"),
+            Column("call_5", "percent", "top 5"),
+        ),
+        rows=rows,
+        notes=(
+            "median, p90 (linear), max: share of repeated bytes per session, sessions without a repeat included.",
+            "top: what the largest session or call, or the five largest, hold of the rule's repeated bytes.",
+        ),
+    )
+
+
+def _top(held: Concentration, number: int) -> float | None:
+    return share(held.top1 if number == 1 else held.top5, held.total)
+
+
+def period(rates: Rates) -> str:
+    """First and last day of what was counted, with the time zone."""
+    if rates.first is None or rates.last is None:
+        return "no dates"
+    zone = zone_info(rates.zone)
+    first, last = (moment.astimezone(zone).date().isoformat() for moment in (rates.first, rates.last))
+    return f"{first} to {last} ({rates.zone})" if first != last else f"{first} ({rates.zone})"
+
+
+def _key(rates: Rates) -> str:
+    return "calls compared exactly" if rates.key == "exact" else "calls compared after normalising them"
+
+
+# -- for programs --------------------------------------------------------------------------------------------
+
+
+def flat_table(rates: Rates) -> Table:
+    """One row per group with every figure in a column; the rows add up to the total."""
+    columns = [Column(rates.by)]
+    if rates.by in _PERIODS:
+        columns += [Column("begins"), Column("is_partial", "bool")]
+    columns += _tally_columns("") + _tally_columns("repeatable_") + _tally_columns("floor_")
+    columns += _tally_columns("errors_") + _tally_columns("copies_")
+    for kind in rates.total.by_class:
+        columns += _tally_columns(f"{kind}_")
+    for name in rates.rules:
+        word = name.replace("-", "_")
+        columns += _tally_columns(f"{word}_")
+        columns += [Column(f"{word}_share_of_{unit}", "percent") for unit in ("results", "bytes", "tokens")]
+        columns += _tally_columns(f"{word}_floor_")
+    return Table(
+        title=f"Repeats among tool results by {rates.by}",
+        columns=tuple(columns),
+        rows=[_flat_row(rates, row) for row in rates.rows],
+    )
+
+
+def _tally_columns(prefix: str) -> list[Column]:
+    return [
+        Column(f"{prefix}results", "int"),
+        Column(f"{prefix}bytes", "int"),
+        Column(f"{prefix}tokens", "int"),
+    ]
+
+
+def _numbers(tally: Tally) -> tuple[int, int, int]:
+    return tally.results, tally.bytes, tally.tokens
+
+
+def _flat_row(rates: Rates, row: Row) -> tuple[Any, ...]:
+    cells: list[Any] = [row.group]
+    if rates.by in _PERIODS:
+        cells += [row.begins.isoformat() if row.begins else None, row.partial]
+    for tally in (row.results, row.repeatable, row.floor, row.errors, row.copies, *row.by_class.values()):
+        cells += _numbers(tally)
+    for name in rates.rules:
+        cells += _numbers(row.rules[name])
+        cells += _shares(row.rules[name], row.results).values()
+        cells += _numbers(row.rules_floor[name])
+    return tuple(cells)
+
+
+def _shares(part: Tally, whole: Tally) -> dict[str, float | None]:
+    return {
+        "share_of_results": share(part.results, whole.results),
+        "share_of_bytes": share(part.bytes, whole.bytes),
+        "share_of_tokens": share(part.tokens, whole.tokens),
+    }
+
+
+def document(rates: Rates, notes: Iterable[str] = ()) -> dict[str, Any]:
+    """Everything in `rates` as members of a JSON document; shares are 0 to 1, null where nothing divides."""
+    members = asdict(rates)
+    members["rules"] = [asdict(_RULES[name]) for name in rates.rules]
+    members["floor_bytes"] = FLOOR_BYTES
+    for place, row in enumerate(rates.rows):
+        _add_shares(members["rows"][place], row)
+    _add_shares(members["total"], rates.total)
+    members["notes"] = list(notes)
+    return members
+
+
+def _add_shares(members: dict[str, Any], row: Row) -> None:
+    for name in row.rules:
+        members["rules"][name] |= _shares(row.rules[name], row.results)
+        members["rules_floor"][name] |= _shares(row.rules_floor[name], row.floor)

@@ -1,0 +1,63 @@
+"""The sentences of the report that no figure changes."""
+
+from __future__ import annotations
+
+KINDS = {
+    "call-pooled": "upper bound: RTK's published measure, on logs",
+    "call-session": "upper bound",
+    "repeat-pooled": "upper bound",
+    "bytes-session": "upper bound for engines that go by content",
+    "repeat-session": "what a ledger shared by the session could leave out",
+    "repeat-turn": "what a ledger that is dropped at each turn could leave out",
+    "repeat-in-sight": "what can be left out soundly",
+    "changed": "never a repeat: what must not be left out",
+}
+"""what the figure of each repeat rule is (DESIGN.md section 6)"""
+
+CLASSES = {
+    "text": "shown as it came; can be a repeat",
+    "truncated": "cut in place by the host; what was shown can be a repeat",
+    "image": "an image or other file in base64; never a repeat",
+    "empty": "no text; never a repeat",
+    "stub": "the host had already put a stub in its place; never a repeat",
+    "spilled": "too large: the host showed a preview and put the rest into a file; never a repeat",
+    "masked": "the log holds a mask instead of the text; never a repeat",
+    "errors": "flagged as an error, whatever the class (they are in the rows above too); never a repeat",
+}
+"""what the results of each class are; `errors` cuts across the classes"""
+
+REPEATABLE = ("text", "truncated")
+
+CONTEXTS = {
+    "main": "main thread",
+    "agent": "subagent",
+    "side": "side request (summary, question, suggestion)",
+}
+
+RETENTION = {
+    "claude_code": "Claude Code deletes transcripts after 30 days",
+    "rtk": "RTK deletes rows after 90 days",
+}
+"""what removes logs before they can be read, by source"""
+
+LIMITS = (
+    "Leaving text out saves tokens, not time: the tools still run.",
+    (
+        "These are figures of what happened, not of what an engine would have done: no engine is replayed "
+        "here, and nothing is said about logs to come."
+    ),
+    (
+        "Upper bounds are marked as such. What no copy in sight covers cannot be left out without pointing "
+        "at text that the model lacks."
+    ),
+    (
+        "Tokens are bytes / 4, rounded up. That is low for Claude: by 29 % up to 4.6, by 52 % from 4.7 on. "
+        "Shares suffer less than sums."
+    ),
+    (
+        "Shares are of what tools returned, not of all input: prompts, the model's own text and what is sent "
+        "again with every request are not in them. Nothing is priced."
+    ),
+    "What a resume lost on its way (results that the host did not load again) is not modelled.",
+)
+"""what the report does not say"""

@@ -1,0 +1,231 @@
+"""Transcripts of Claude Code: what a session was shown, from `~/.claude/projects`.
+
+`reader` streams a file into threads (one per context), `tree` finds each row's parent, `sight` turns the tree
+into a line with boundaries, `line_up` writes the records, `texts` and `tools` hold what is known of texts and
+tools. The format is described in claude-code.md; its section 15 settles what the log leaves open.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dedupstats.errors import UnreadableUnitError
+from dedupstats.model import Context, ContextKind, FileCount, Ignored, Skipped
+from dedupstats.sources.base import Capabilities, Claim, FileInfo, Place, Reading, Unit
+from dedupstats.sources.claude_code import layout
+from dedupstats.sources.claude_code.line_up import records
+from dedupstats.sources.claude_code.reader import NAME, Transcript
+from dedupstats.sources.claude_code.tools import Calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dedupstats.model import Record
+    from dedupstats.sources.probe import Probe
+
+TREE_ROWS = frozenset({"user", "assistant", "system", "attachment", "progress"})
+MARKS = {
+    "summary": ("leafUuid",),
+    "file-history-snapshot": ("messageId", "snapshot"),
+    "file-history-delta": ("messageId",),
+    "queue-operation": ("sessionId", "operation"),
+    "last-prompt": ("sessionId",),
+    "permission-mode": ("sessionId", "permissionMode"),
+    "ai-title": ("sessionId", "aiTitle"),
+    "custom-title": ("sessionId", "customTitle"),
+    "agent-name": ("sessionId", "agentName"),
+    "mode": ("sessionId", "mode"),
+    "bridge-session": ("sessionId", "bridgeSessionId"),
+}
+"""members by which rows outside the tree are known (section 2)"""
+HEAD_MARKS = (b'"parentUuid":', b'"isSidechain":', b'"sessionId":')
+"""what stands near the beginning of a row that is longer than the head of a probe"""
+MARKED_HEAD = 4096
+
+
+class ClaudeCode:
+    """The source of Claude Code's transcripts."""
+
+    name = NAME
+    title = "Claude Code"
+    capabilities = Capabilities(
+        content=True,
+        usage=True,
+        sessions=True,
+        hints=False,
+        note="results as the model was shown them; what a tool may do is judged from its name",
+    )
+
+    def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
+        """Default folders, most usual first; see `layout.places`."""
+        return layout.places(env, home, platform)
+
+    def claim(self, probe: Probe) -> Claim | None:
+        """A transcript by its rows; an agent's meta file or a workflow's journal by its place and content."""
+        if probe.name.endswith(layout.META_SUFFIX):
+            return self._claim_meta(probe)
+        if probe.name == layout.JOURNAL and layout.SUBAGENTS in Path(probe.path).parts and probe.rows:
+            return Claim(layout.unit_key(probe.path, ()))
+        if not probe.head.lstrip().startswith(b"{") and not probe.rows:
+            return None
+        rows = [row for row in probe.rows if _is_row(row)]
+        if rows or (not probe.rows and all(mark in probe.head[:MARKED_HEAD] for mark in HEAD_MARKS)):
+            sessions = {row["sessionId"] for row in rows if isinstance(row.get("sessionId"), str)}
+            return Claim(layout.unit_key(probe.path, sessions))
+        return None
+
+    def _claim_meta(self, probe: Probe) -> Claim | None:
+        meta = probe.document
+        if probe.name.startswith(layout.AGENT) and isinstance(meta, dict) and "agentType" in meta:
+            return Claim(layout.unit_key(probe.path, ()))
+        return None
+
+    def companions(self, path: str) -> list[str]:
+        """The folder of a session's subagents, and the meta file of an agent's."""
+        if not path.endswith(layout.SUFFIX):
+            return []
+        stem = path.removesuffix(layout.SUFFIX)
+        if Path(stem).name.startswith(layout.AGENT):
+            return [stem + layout.META_SUFFIX]
+        return [stem]
+
+    def read(self, unit: Unit, reading: Reading) -> Iterator[Record]:
+        """The records of a session's file and of its subagents' files, file by file, contexts last.
+
+        Raises:
+            UnreadableUnitError: No file of the unit can be read.
+        """
+        return _UnitReader(unit, reading).read()
+
+
+def _is_row(row: dict[str, Any]) -> bool:
+    """Whether a JSON object is a row of a transcript, and of nobody else's (Qwen Code's look much alike)."""
+    kind = row.get("type")
+    if kind in TREE_ROWS:
+        has_identity = isinstance(row.get("uuid"), str) and isinstance(row.get("sessionId"), str)
+        if has_identity and isinstance(row.get("isSidechain"), bool):
+            return True
+        message = row.get("message")
+        return has_identity and "parentUuid" in row and isinstance(message, dict) and "content" in message
+    return kind in MARKS and all(name in row for name in MARKS[kind])
+
+
+class _UnitReader:
+    """Reads the files of one unit and brings their contexts together."""
+
+    def __init__(self, unit: Unit, reading: Reading) -> None:
+        self._unit = unit
+        self._reading = reading
+        self._calls = Calls(reading)
+        self._agent_kinds: dict[str, str] = {}
+        self._contexts: list[Context] = []
+        self._spawned: dict[str, int] = {}
+        self._main_key: int | None = None
+        self._stems = {Path(file.path).name.removesuffix(layout.SUFFIX) for file in unit.files}
+
+    def read(self) -> Iterator[Record]:
+        files = sorted(self._unit.files, key=lambda file: file.path)
+        for file in files:
+            if file.path.endswith(layout.META_SUFFIX):
+                yield from self._meta(file)
+        roles = [
+            layout.role_of(file.path, self._unit.key)
+            for file in files
+            if file.path.endswith(layout.SUFFIX) and Path(file.path).name != layout.JOURNAL
+        ]
+        # the main thread first: it tells who started which subagent
+        roles.sort(key=lambda role: role.kind is not ContextKind.MAIN)
+        failures = []
+        for role in roles:
+            transcript = Transcript(role, self._reading, self._calls, self._has_agent(role.path))
+            try:
+                transcript.read()
+            except OSError as error:
+                failures.append(f"{role.path}: {error.strerror or error}")
+                yield Skipped(role.path, 0, f"cannot be read: {error.strerror or error}")
+                yield FileCount(role.path, 1, 0, 0, 0, 1, False)
+                continue
+            yield from records(transcript, self._calls.missing)
+            self._gather(transcript)
+        if roles and len(failures) == len(roles):
+            raise UnreadableUnitError(failures[0], "check that the file exists and may be read")
+        for file in files:
+            if Path(file.path).name == layout.JOURNAL:
+                yield from self._journal(file)
+        for context in self._contexts:
+            yield self._with_parent(context)
+
+    def _meta(self, file: FileInfo) -> Iterator[Record]:
+        """The kind of a subagent from the small file beside its own."""
+        try:
+            meta = json.loads(Path(file.path).read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            yield Skipped(file.path, 1, f"cannot be read: {error}")
+            yield FileCount(file.path, 1, 0, 0, 0, 1, False)
+            return
+        kind = meta.get("agentType") if isinstance(meta, dict) else None
+        if isinstance(kind, str):
+            self._agent_kinds[file.path.removesuffix(layout.META_SUFFIX)] = kind
+        yield FileCount(file.path, 1, 1, 0, 0, 0, False)
+
+    def _journal(self, file: FileInfo) -> Iterator[Record]:
+        """A workflow's journal: counted, not used."""
+        try:
+            count = sum(1 for line in Path(file.path).read_bytes().split(b"\n") if line.strip())
+        except OSError as error:
+            yield Skipped(file.path, 0, f"cannot be read: {error.strerror or error}")
+            yield FileCount(file.path, 1, 0, 0, 0, 1, False)
+            return
+        if count:
+            yield Ignored(file.path, "workflow journal", count)
+        yield FileCount(file.path, count, 0, 0, count, 0, False)
+
+    def _has_agent(self, path: str) -> Callable[[str], bool]:
+        """Tells whether a subagent has a file of its own."""
+        known: dict[str, bool] = {}
+
+        def has_agent(agent_id: str) -> bool:
+            if agent_id not in known:
+                known[agent_id] = layout.AGENT + agent_id in self._stems or any(
+                    Path(place).exists() for place in layout.agent_places(agent_id, self._unit.key, path)
+                )
+            return known[agent_id]
+
+        return has_agent
+
+    def _gather(self, transcript: Transcript) -> None:
+        """Keep what contexts need once the file's own records are written."""
+        role, sessions = transcript.role, transcript.sessions
+        session = role.session
+        is_main = role.kind is ContextKind.MAIN
+        is_moved = is_main and bool(sessions) and session not in sessions
+        if session is None or is_moved:
+            session = sessions.most_common(1)[0][0] if sessions else role.native_id
+        for agent_id, (_, thread) in transcript.spawned.items():
+            self._spawned.setdefault(agent_id, thread.key)
+        for thread in transcript.threads:
+            if is_main and thread is transcript.main:
+                self._main_key = thread.key
+            kind = self._agent_kinds.get(role.path.removesuffix(layout.SUFFIX))
+            self._contexts.append(
+                Context(
+                    thread.key,
+                    thread.native_id,
+                    thread.kind,
+                    session,
+                    None,
+                    thread.agent if is_main else kind or thread.agent,
+                    role.path,
+                    thread.cwd,
+                    thread.started,
+                    thread.ended,
+                    is_moved,
+                )
+            )
+
+    def _with_parent(self, context: Context) -> Context:
+        if context.kind is ContextKind.MAIN:
+            return context
+        return context._replace(parent_key=self._spawned.get(context.native_id, self._main_key))

@@ -1,0 +1,171 @@
+"""The records of a file that was read: calls meet their results, the tree becomes a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dedupstats.model import Boundary, Class, Emission, FileCount, Ignored
+from dedupstats.sources.base import hash64, mix64
+from dedupstats.sources.claude_code.reader import NAME
+from dedupstats.sources.claude_code.sight import Left, Sight
+from dedupstats.sources.claude_code.texts import CUTS
+from dedupstats.sources.claude_code.tree import NO_MESSAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedupstats.model import Record
+    from dedupstats.sources.claude_code.reader import Call, Transcript
+    from dedupstats.sources.claude_code.threads import Result, Thread
+    from dedupstats.sources.claude_code.tools import Facts
+
+
+def records(transcript: Transcript, missing: Facts) -> Iterator[Record]:
+    """Everything that a file yields but its contexts.
+
+    Args:
+        transcript: The file, read to its end.
+        missing: The facts of a call that is not in the file.
+    """
+    for thread in transcript.threads:
+        line, places = _in_line(transcript, thread, missing)
+        yield from line
+        yield from _beside(thread, places)
+    path = transcript.role.path
+    yield from transcript.skipped
+    for kind, count in sorted(transcript.ignored.items()):
+        yield Ignored(path, kind, count)
+    ignored = sum(transcript.ignored.values())
+    skipped = len(transcript.skipped)
+    total = transcript.used + transcript.copies + ignored + skipped
+    yield FileCount(
+        path, total, transcript.used, transcript.copies, ignored, skipped, transcript.unfinished
+    )
+
+
+def _beside(thread: Thread, places: list[int]) -> Iterator[Record]:
+    """Turns, texts and requests, with the number of emissions before each.
+
+    They were counted by results; where results came back into sight, the line has more places than that.
+    """
+    drafts = thread.drafts.values()
+    if not places or places[-1] == len(places) - 1:
+        yield from thread.turns
+        yield from thread.entered
+        for draft in drafts:
+            yield draft.record()
+        return
+    before = [0, *(place + 1 for place in places)]
+    for turn in thread.turns:
+        yield turn._replace(emissions_before=before[turn.emissions_before])
+    for entered in thread.entered:
+        yield entered._replace(emissions_before=before[entered.emissions_before])
+    for draft in drafts:
+        yield draft.record(before[draft.emissions_before])
+
+
+def _in_line(
+    transcript: Transcript, thread: Thread, missing: Facts
+) -> tuple[list[Emission | Boundary], list[int]]:
+    """Emissions and boundaries of a context, and the ordinal of each result."""
+    results, calls = thread.results, transcript.calls
+    line: list[Emission | Boundary] = []
+    places: list[int] = []
+    emissions: list[Emission] = []
+    if not results and not thread.events:
+        return line, places
+    sight = Sight(transcript.tree, thread.events)
+    ordinal = 0
+    for result in results:
+        call = calls.get(result.call_id)
+        message = call.message if call is not None and call.thread is thread else NO_MESSAGE
+        for step in sight.add(result.node, message, result.call_id):
+            if isinstance(step, Left):
+                line.append(_boundary(transcript, thread, step))
+                continue
+            if step.is_return:
+                emission = _returned(emissions[step.number], ordinal, result)
+            else:
+                ran = result.call_id in transcript.rewritten
+                emission = _emission(thread.key, ordinal, result, call, missing, ran=ran)
+                emissions.append(emission)
+                places.append(ordinal)
+            line.append(emission)
+            ordinal += 1
+    line.extend(_boundary(transcript, thread, step) for step in sight.finish(thread.tip, thread.last_node))
+    return line, places
+
+
+def _emission(
+    context_key: int, ordinal: int, result: Result, call: Call | None, missing: Facts, *, ran: bool
+) -> Emission:
+    (_, line, at, clock, turn, call_id, is_fork, is_home, ledger_key, version_key, klass, cuts, is_error, did_not_run,
+     measured, content) = result  # fmt: skip
+    if call is None:
+        facts, request_key, model_key = missing, None, None
+        copy_key = hash64(NAME, call_id)
+    else:
+        facts, request_key, model_key = call.facts, call.request_key, call.model_key
+        copy_key = hash64(NAME, call_id, str(facts.call_key))
+    if cuts and cuts & CUTS.get(facts.name, 0):
+        klass = Class.TRUNCATED
+    return Emission(
+        mix64(context_key, ordinal),
+        context_key,
+        ordinal,
+        line,
+        at,
+        clock,
+        turn,
+        request_key,
+        call_id,
+        copy_key,
+        is_fork,
+        is_home,
+        False,
+        ledger_key,
+        version_key,
+        model_key,
+        facts.tool_key,
+        facts.call_key,
+        facts.args_sha64,
+        facts.norm_key,
+        facts.target_sha64,
+        facts.target,
+        klass,
+        is_error,
+        did_not_run,
+        *measured,
+        facts.shell_reads,
+        facts.rtk_mode,
+        facts.rtk_identity_bytes,
+        ran,
+        content,
+    )
+
+
+def _returned(emission: Emission, ordinal: int, seen_from: Result) -> Emission:
+    """An emission that stands once more where it came back into sight: before the result that sees it."""
+    return emission._replace(
+        emission_key=mix64(emission.context_key, ordinal),
+        ordinal=ordinal,
+        clock=seen_from.clock,
+        turn=seen_from.turn,
+        is_return=True,
+    )
+
+
+def _boundary(transcript: Transcript, thread: Thread, left: Left) -> Boundary:
+    event = left.event
+    return Boundary(
+        thread.key,
+        left.at_ordinal,
+        transcript.tree.lines[left.node],
+        transcript.tree.times[left.node],
+        left.kind,
+        event.trigger if event else None,
+        event.tokens_before if event else None,
+        event.tokens_after if event else None,
+        left.kept,
+        left.removed,
+    )

@@ -1,0 +1,63 @@
+"""Writes docs/REFERENCE.md: every command's help, and every view with its columns, taken from the code.
+
+Usage: python docs/generate.py [FILE]. A test compares the result with the committed file.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import typer
+
+from dedupstats.cli.app import app
+from dedupstats.store import open_store
+
+WIDTH = 100
+
+
+def commands() -> str:
+    """The help of the program and of every command, as the terminal shows it."""
+    root = typer.main.get_command(app)
+    assert isinstance(root, click.Group)
+    parts = ["## Commands\n"]
+    for name, command in [("", root), *root.commands.items()]:
+        full = f"dedupstats {name}".strip()
+        context = click.Context(command, info_name=full, max_content_width=WIDTH, terminal_width=WIDTH)
+        parts.append(f"### {full}\n\n```text\n{command.get_help(context).strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def views() -> str:
+    """Every view and its columns, with the comments that the store holds."""
+    parts = [
+        "## Views\n",
+        "What `dedupstats sql`, `dedupstats export` and notebooks read. Times are UTC, sizes UTF-8 bytes.\n",
+    ]
+    with open_store(":memory:") as store:
+        for view, comment in store.query(
+            "select view_name, comment from duckdb_views() where not internal order by view_name"
+        ):
+            parts.append(f"### {view}\n\n{comment[0].upper()}{comment[1:]}.\n\n| column | type | meaning |\n|---|---|---|")
+            parts.extend(
+                f"| `{column}` | {kind.lower()} | {text} |"
+                for column, kind, text in store.query(
+                    "select column_name, data_type, comment from duckdb_columns() "
+                    "where schema_name = 'main' and table_name = ? order by column_index",
+                    [view],
+                )
+            )
+            parts.append("")
+    return "\n".join(parts)
+
+
+def reference() -> str:
+    """The whole page."""
+    head = "# Reference\n\nMade by `make docs` from the code; do not edit.\n"
+    return "\n".join((head, commands(), views())).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("REFERENCE.md")
+    target.write_text(reference(), encoding="utf-8", newline="\n")
