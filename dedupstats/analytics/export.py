@@ -67,7 +67,7 @@ def _refuse_foreign(target: Path, folder: Path, names: list[str], *, force: bool
     if foreign and not force:
         raise UsageError(
             f"{folder} holds other files ({len(foreign)}, {foreign[0]!r} among them)",
-            "name an empty or new folder, or use --force: files of the views' names are replaced, others stay",
+            "name an empty or new folder, or use --force: other files stay",
         )
 
 

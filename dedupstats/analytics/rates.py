@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from dedupstats.analytics.concentration import concentration, distribution
+from dedupstats.analytics.concentration import Concentration, Distribution, concentration, distribution
 from dedupstats.analytics.window import Window, day_start, fixed_offset, local_zone, zone_info
 from dedupstats.errors import UsageError
 from dedupstats.model import Class
@@ -19,7 +19,6 @@ from dedupstats.model import Class
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dedupstats.analytics.concentration import Concentration, Distribution
     from dedupstats.store import Store
 
 FLOOR_BYTES = 256
@@ -197,14 +196,9 @@ def rates(
         "group by session_key, session_id order by all",
         window.where()[1],
     )
-    call = "norm_key" if key == "normalised" else "call_key"
-    per_call = store.query(
-        f"select min(tool), {_repeated(columns)} {_counted(window)} and ({' or '.join(columns)}) "
-        # a result whose call is not in its file is a call of its own
-        f"group by coalesce({call}, emission_key), {call} is null order by all",
-        window.where()[1],
-    )
-    first, last, _ = _dates(store, window)
+    first, last, undated = _dates(store, window)
+    if window != window.whole():
+        undated = _dates(store, window.whole())[2]
     return Rates(
         by=by,
         key=key,
@@ -219,11 +213,8 @@ def rates(
             name: concentration((row[0], row[place]) for row in per_session)
             for place, name in enumerate(names, start=2)
         },
-        by_call={
-            name: concentration((row[0], row[place]) for row in per_call)
-            for place, name in enumerate(names, start=1)
-        },
-        undated=_dates(store, window.whole())[2],
+        by_call=dict(zip(names, _by_call(store, window, key, columns), strict=True)),
+        undated=undated,
         window=window,
         first=first,
         last=last,
@@ -262,6 +253,31 @@ def _counted(window: Window) -> str:
 
 def _repeated(columns: Iterable[str]) -> str:
     return ", ".join(f"coalesce(sum(bytes) filter ({column}), 0)" for column in columns)
+
+
+def _by_call(store: Store, window: Window, key: Key, columns: list[str]) -> list[Concentration]:
+    """Per rule, the concentration over calls: in SQL, since there may be as many calls as results."""
+    call = "norm_key" if key == "normalised" else "call_key"
+    places = range(len(columns))
+    sums = ", ".join(f"sum(bytes) filter ({column}) as held{place}" for place, column in enumerate(columns))
+    figures = ", ".join(
+        f"coalesce(sum(held{place}), 0), count(*) filter (held{place} > 0), max(held{place}, 5), "
+        # the largest; of equals the first by name
+        f"min(row(-held{place}, tool)) filter (held{place} > 0)"
+        for place in places
+    )
+    row = store.query(
+        # a result whose call is not in its file is a call of its own
+        f"with calls as (select min(tool) as tool, {sums} {_counted(window)} and ({' or '.join(columns)}) "
+        f"group by coalesce({call}, emission_key), {call} is null) select {figures} from calls",
+        window.where()[1],
+    )[0]
+    found = []
+    for place in places:
+        total, groups, top, largest = row[4 * place : 4 * place + 4]
+        top = top or [0]
+        found.append(Concentration(total, groups, top[0], sum(top), largest and largest[1]))
+    return found
 
 
 def _group(store: Store, by: By, zone: str) -> tuple[str, list[Any]]:

@@ -188,7 +188,7 @@ class _Rule:
 
 _JUDGED = """
 with dated as (
-  select *, coalesce(project, '') as folder, epoch_us(ts) as ts_us,
+  select *, epoch_us(ts) as ts_us,
     -- digits finer than microseconds still order commands (rtk.md 2.2: up to 9)
     rpad(substr(regexp_extract(stamp, '\\.([0-9]+)', 1), 7, 3), 3, '0') as finer
   from rtk_command
@@ -209,9 +209,9 @@ with dated as (
            order by ts nulls last, finer, unit_key, native_id),
     b2 as (partition by original_sha64, output_tokens, input_tokens
            order by ts nulls last, finer, unit_key, native_id),
-    b3 as (partition by original_sha64, output_tokens, input_tokens, folder
+    b3 as (partition by original_sha64, output_tokens, input_tokens, project
            order by ts nulls last, finer, unit_key, native_id),
-    b4d as (partition by original_sha64, output_tokens, input_tokens, folder, cast(ts as date)
+    b4d as (partition by original_sha64, output_tokens, input_tokens, project, cast(ts as date)
             order by ts nulls last, finer, unit_key, native_id)
 )
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -40,6 +41,9 @@ def main(
     Nothing leaves this machine, and no log is changed.
     """
     del version
+    if db is not None:
+        # also said before a command: `dedupstats --db FILE rates`
+        os.environ["DEDUPSTATS_DB"] = str(db)
     if context.invoked_subcommand is None:
         report.short(db)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from dedupstats.history.sight import STAYS, departures
+from dedupstats.ingest.stage import Stages
 from dedupstats.model import (
     Boundary,
     Context,
@@ -90,6 +91,7 @@ class Batch:
         self._known_names = {key for (key,) in store.query("select name_key from raw.name")}
         self._known_tools = {key for (key,) in store.query("select tool_key from raw.tool")}
         self._known_units = {key for (key,) in store.query("select unit_key from raw.unit")}
+        self._stages = Stages(store)
         self._clear()
 
     def _clear(self) -> None:
@@ -139,7 +141,7 @@ class Batch:
             self._replace()
             self._rows["raw.skipped"].extend(self._notes)
             for table, rows in self._rows.items():
-                append(store, table, rows)
+                append(self._stages, table, rows)
             store.query("delete from raw.meta where key = 'stale'")
             store.query("insert into raw.meta values ('stale', 'an import was interrupted')")
         self._known_units.update(unit.unit_key for unit in self._units)
@@ -218,7 +220,7 @@ def _ranges(ordinals: tuple[int, ...]) -> str | None:
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs) or None
 
 
-def append(store: Store, table: str, rows: list[Any]) -> None:
+def append(store: Store | Stages, table: str, rows: list[Any]) -> None:
     """Append; text that DuckDB refuses (lone surrogates, in file names too) is stored as visible escapes."""
     try:
         store.append(table, rows)

@@ -26,6 +26,7 @@ _COLOURS = dict(
 )
 _WIDTHS = dict(zip(NESTED_RULES, (0.84, 0.54, 0.26), strict=True))
 """of a bar and of the bars inside it"""
+_NAMES = {rule: label.replace("*", "(upper bound)") for rule, label in LABELS.items()}
 _LABEL_CHARS = 22
 _ROW_PX = 36
 _FRAME_PX = 96
@@ -33,6 +34,8 @@ _HEIGHT_PX = 340
 _SMALLEST_SCALE = 0.02
 """upper end of a scale that would else magnify traces"""
 _ECDF_POINTS = 400
+_TICKS = 5
+"""labels of periods that a phone has room for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def _tools(tools: Sequence[Tool]) -> Chart:
             x=[tool.repeats[rule].bytes.share or 0 for tool in tools],
             orientation="h",
             customdata=[[_label(tool.name, 60), _counted(tool.repeats[rule])] for tool in tools],
-            hovertemplate="<b>%{customdata[0]}</b><br>" + LABELS[rule] + ": %{customdata[1]}<extra></extra>",
+            hovertemplate="<b>%{customdata[0]}</b><br>" + _NAMES[rule] + ": %{customdata[1]}<extra></extra>",
         )
         for rule in NESTED_RULES
     ]
@@ -96,7 +99,8 @@ def _tools(tools: Sequence[Tool]) -> Chart:
     return Chart(
         "tools",
         "Repeated bytes per tool, of the tool's own bytes",
-        f"Bars for the {len(tools)} tools with most bytes. Still visible: {', '.join(visible)}.",
+        f"Bars for the {len(tools)} tools with most bytes, each rule inside the wider one. Still visible: "
+        f"{', '.join(visible)}.",
         height,
         _figure(traces, layout),
     )
@@ -113,11 +117,11 @@ def _over_time(found: OverTime) -> Chart:
                 [label, _counted(period.repeats[rule])]
                 for label, period in zip(labels, found.periods, strict=True)
             ],
-            hovertemplate="<b>%{customdata[0]}</b><br>" + LABELS[rule] + ": %{customdata[1]}<extra></extra>",
+            hovertemplate="<b>%{customdata[0]}</b><br>" + _NAMES[rule] + ": %{customdata[1]}<extra></extra>",
         )
         for rule in NESTED_RULES
     ]
-    step = max(1, math.ceil(len(labels) / 6))
+    step = max(1, math.ceil(len(labels) / _TICKS))
     highest = max(found.periods, key=lambda period: period.repeats[NESTED_RULES[-1]].bytes.share or 0)
     layout = _layout(
         _HEIGHT_PX,
@@ -125,6 +129,7 @@ def _over_time(found: OverTime) -> Chart:
         xaxis={
             "tickvals": list(range(0, len(labels), step)),
             "ticktext": labels[::step],
+            "tickangle": 0,
             "fixedrange": True,
             "showgrid": False,
             "range": [-0.6, max(len(labels), 4) - 0.4],
@@ -148,23 +153,23 @@ def _sessions(spreads: Sequence[Distribution]) -> Chart:
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": LABELS[spread.rule],
+                "name": _NAMES[spread.rule],
                 "x": [x for x, _ in points],
                 "y": [y for _, y in points],
                 "line": {"shape": "hv", "width": 2.5, "color": _COLOURS[spread.rule]},
                 "hovertemplate": (
-                    f"{LABELS[spread.rule]}: at most %{{x:.1%}} in %{{y:.0%}} of sessions<extra></extra>"
+                    f"{_NAMES[spread.rule]}: at most %{{x:.1%}} in %{{y:.0%}} of sessions<extra></extra>"
                 ),
             }
         )
     top = max((spread.max or 0 for spread in spreads), default=0)
     layout = _layout(
         _HEIGHT_PX,
-        xaxis=_share_axis(top) | {"title": {"text": "repeated bytes of a session"}},
-        yaxis=_share_axis(1) | {"title": {"text": "sessions with at most so much"}},
+        xaxis=_share_axis(top) | _title("repeated bytes of a session"),
+        yaxis=_share_axis(1) | _title("sessions with at most so much"),
     )
     said = "; ".join(
-        f"{LABELS[spread.rule]}: median {percent(spread.median)}, p90 {percent(spread.p90)}, "
+        f"{_NAMES[spread.rule]}: median {percent(spread.median)}, p90 {percent(spread.p90)}, "
         f"max {percent(spread.max)}, {of_pct(spread.with_any)} with any"
         for spread in spreads
     )
@@ -192,7 +197,7 @@ def _ecdf(values: Sequence[float]) -> list[tuple[float, float]]:
 def _bar(rule: str, **trace: Any) -> dict[str, Any]:
     return {
         "type": "bar",
-        "name": LABELS[rule],
+        "name": _NAMES[rule],
         "width": _WIDTHS[rule],
         "marker": {"color": _COLOURS[rule], "line": {"width": 0}},
         **trace,
@@ -225,6 +230,10 @@ def _share_axis(top: float) -> dict[str, Any]:
         "gridcolor": "var(--grid)",
         "zerolinecolor": "var(--axis)",
     }
+
+
+def _title(words: str) -> dict[str, Any]:
+    return {"title": {"text": words, "font": {"size": 13}, "standoff": 8}}
 
 
 def _layout(height: int, *, xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dict[str, Any]:

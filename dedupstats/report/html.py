@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FOOTER = "This page loads nothing and sends nothing."
 _CODE = re.compile(r"`([^`]*)`")
+_BOUND = re.compile(r"(?<=\d) (?=%|[kMGT]?B\b)| (?=\*)")
 _JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -124,7 +125,7 @@ def _table(table: Table) -> Iterator[str]:
     caption = _words(table.caption)
     # a table that is wider than the screen scrolls inside its own box, by keyboard too
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="{_plain(table.caption)}"><table>'
-    yield f"<caption>{caption}</caption>"
+    yield f"<caption><span>{caption}</span></caption>"
     heads = (
         f'<th scope="col"{_number(column.numeric)}>{_words(column.title)}</th>' for column in table.columns
     )
@@ -173,7 +174,7 @@ def _json(value: object) -> str:
 
 def _words(text: str) -> str:
     """Our own words, `code` marked as such."""
-    return _CODE.sub(r"<code>\1</code>", safe_html(text))
+    return _CODE.sub(r"<code>\1</code>", _kept_together(safe_html(text)))
 
 
 def _plain(text: str) -> str:
@@ -182,4 +183,9 @@ def _plain(text: str) -> str:
 
 def _foreign(text: str) -> str:
     """Text that may hold a name from a log: literal, and set apart in its writing direction (U13)."""
-    return f'<bdi dir="auto">{safe_html(text)}</bdi>'
+    return f'<bdi dir="auto">{_kept_together(safe_html(text))}</bdi>'
+
+
+def _kept_together(text: str) -> str:
+    """A number and its unit, a word and its star, on one line."""
+    return _BOUND.sub("\u00a0", text)

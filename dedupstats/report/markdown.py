@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.report import tables
-from dedupstats.report.outline import LAST_LINE, counted_line, outline, read_line, shown_before
+from dedupstats.report.outline import LAST_LINE, STAR, counted_line, outline, read_line, shown_before
 from dedupstats.report.text import safe_html, safe_markdown
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _brief(report: Report) -> Iterator[str]:
     if table.rows:
         yield _rows(table)
         last = f"{LAST_LINE} " if report.corpus.results else ""
-        yield f"{last}Tokens are {report.token_rule}; leaving text out saves tokens, not time."
+        yield f"\\{STAR} {last}Tokens are {report.token_rule}; leaving text out saves tokens, not time."
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -47,7 +47,9 @@ def _section(section: Section) -> Iterator[str]:
     )
     yield from section.lead
     for table in section.tables:
-        yield f"{table.caption}\n\n{_rows(table)}"
+        # a star before its meaning is no emphasis
+        caption = table.caption.replace("*", "\\*")
+        yield f"{caption}\n\n{_rows(table)}"
     if section.terms:
         yield "\n".join(
             f"- **{safe_markdown(term)}**: {safe_markdown(meaning)}" for term, meaning in section.terms

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 NESTED_RULES = ("call-session", "repeat-session", "repeat-in-sight")
 """the rules that are shown where there is room for three; each contains the next"""
-LABELS = {"call-session": "same call", "repeat-session": "same bytes", "repeat-in-sight": "still visible"}
+LABELS = {"call-session": "same call *", "repeat-session": "same bytes", "repeat-in-sight": "still visible"}
+"""headings of their columns; a star marks an upper bound"""
+STAR = "* Upper bound."
 NESTED_NOTE = (
-    "Same call: it was made before in the session, whatever came back (upper bound). Same bytes: the same "
-    "call and the same bytes, in the session. Still visible: the same, and a full copy is still in the "
-    "model's sight."
+    "Same call: it was made before in the session, whatever came back. Same bytes: the same call and the "
+    "same bytes, in the session. Still visible: the same, and a full copy is still in the model's sight."
 )
 LAST_LINE = "Only the last line can be left out without pointing at text the model lacks."
 _LATEST_PERIODS = 14
@@ -31,7 +32,7 @@ _SKIPPED_SHOWN = 50
 
 def outline(report: Report) -> tuple[Section, ...]:
     """The sections of the report, in order; those about nothing are left out."""
-    sections = [_read(report), _shown_before(report)]
+    sections = [_shown_before(report), _read(report)]
     if report.corpus.results:
         sections += [_tools(report), _rules(report), _sessions(report), _over_time(report)]
         sections += [_classes(report), _contexts(report)]
@@ -72,13 +73,13 @@ def shown_before(report: Report) -> Table:
     if report.corpus.results:
         found = {rule.name: rule.repeats for rule in report.rules}
         words = {
-            "call-session": "Logs: same call, whatever came back (upper bound)",
+            "call-session": "Logs: same call, whatever came back *",
             "repeat-session": "Logs: same call, same bytes, in the session",
             "repeat-in-sight": "Logs: the same, and the model could still see it",
         }
         rows += [(words[name], of(found[name].results), pct(found[name].tokens)) for name in words]
     return Table(
-        f"Repeats, and their share of all tokens shown. Tokens are {report.token_rule}.",
+        f"Repeats, and their share of all tokens shown. Tokens are {report.token_rule}. {STAR}",
         columns("", "repeats", "tokens"),
         tuple(rows),
         is_last_strong=report.corpus.results > 0,
@@ -102,7 +103,6 @@ def _read(report: Report) -> Section:
     return Section(
         "read",
         "What was read",
-        lead=(read_line(report), counted_line(report)),
         tables=(
             Table(
                 "By kind of log.",
@@ -146,7 +146,7 @@ def _tools(report: Report) -> Section:
         tables=(
             Table(
                 "Most bytes first. `of all`: of the bytes of all tools; the last three: repeated bytes, of "
-                "the tool's own.",
+                f"the tool's own. {STAR}",
                 columns("tool", "results", "bytes", "of all", *LABELS.values()),
                 tuple(rows),
             ),
@@ -164,6 +164,7 @@ def _rules(report: Report) -> Section:
     rows = [
         (
             rule.name,
+            "yes" if rule.is_upper_bound else "no",
             count(rule.repeats.results.part),
             pct(rule.repeats.results),
             size(rule.repeats.bytes.part),
@@ -183,7 +184,9 @@ def _rules(report: Report) -> Section:
                 f"Of {plural(corpus.results, 'result')}, {size(corpus.bytes)}, "
                 f"{plural(corpus.sessions, 'session')}. `{floored}`: repeated bytes among results of at "
                 "least that size, of the bytes of those. `sessions`: with any.",
-                columns("rule", "results", "of results", "bytes", "of bytes", floored, "sessions"),
+                columns(
+                    "rule", "upper bound", "results", "of results", "bytes", "of bytes", floored, "sessions"
+                ),
                 tuple(rows),
             ),
         ),
@@ -194,7 +197,8 @@ def _rules(report: Report) -> Section:
 
 def _sessions(report: Report) -> Section:
     spread = Table(
-        "Share of repeated bytes of each session, sessions without any included. Quantiles are linear.",
+        "Share of repeated bytes of each session that has bytes, sessions without any repeat included. "
+        f"Quantiles are linear. {STAR}",
         columns("rule", "with any", "median", "p90", "max"),
         tuple(_spread_row(spread) for spread in report.sessions),
     )
@@ -233,14 +237,15 @@ def _sessions(report: Report) -> Section:
 
 def _concentrated(found: Concentration) -> Iterator[str]:
     held = ", ".join(
-        f"the top {'one' if k == '1' else k} {pct(share)}" for k, share in found.cumulated.items()
+        f"the top {'session holds' if k == '1' else f'{k} hold'} {pct(share)}"
+        for k, share in found.cumulated.items()
     )
-    yield f"{_label(found.rule)}: {size(found.repeat_bytes)} repeated. Of these, over sessions: {held}."
+    yield f"{_label(found.rule)}: {size(found.repeat_bytes)} repeated. Of these, {held}."
     if found.without_top:
-        yield f"Without its top session, the history has {pct(found.without_top)} repeated bytes."
+        yield f"Without the top session, the share of repeated bytes is {pct(found.without_top)}."
     yield (
-        f"Over calls: the top one of {plural(found.calls, 'call')} that came back alike holds "
-        f"{pct(found.top_call)} of the repeated bytes."
+        f"The top one of the {plural(found.calls, 'call')} that came back alike holds {pct(found.top_call)} "
+        "of the repeated bytes."
     )
 
 
@@ -271,7 +276,7 @@ def _over_time(report: Report) -> Section:
         tables=(
             Table(
                 f"Per {found.unit}, time zone {found.tz}. The last three: repeated bytes, of the "
-                f"{found.unit}'s bytes.",
+                f"{found.unit}'s bytes. {STAR}",
                 columns(found.unit, "results", "bytes", *LABELS.values()),
                 rows,
                 latest=_LATEST_PERIODS,

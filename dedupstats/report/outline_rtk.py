@@ -18,8 +18,8 @@ def measures(rtk: Rtk) -> list[tuple[str, ...]]:
     bounds = {bound.name: bound for bound in rtk.bounds}
     measure, tighter = bounds[_MEASURE], bounds[_TIGHTER]
     return [
-        (f"RTK's own measure: {measure.words}", of(measure.commands), pct(measure.tokens)),
-        (f"  {tighter.words}", of(tighter.commands), pct(tighter.tokens)),
+        (f"RTK's own measure: {measure.words} *", of(measure.commands), pct(measure.tokens)),
+        (f"  {tighter.words} *", of(tighter.commands), pct(tighter.tokens)),
     ]
 
 
@@ -127,10 +127,10 @@ def _filtering(rtk: Rtk) -> list[str]:
     found = rtk.filtering
     return [
         (
-            f"Filtering, by RTK's own count, saved {of_pct(found.saved)} tokens before filtering; with each "
-            f"command capped at what a host shows at most, {of_pct(found.capped)}. It stands beside the "
-            "bounds and is never added to them: it counts tokens before filtering, a bound is a share of what "
-            "was left after. A pipe of the agent's own (`| head`) cannot be told from RTK's filter."
+            f"Filtering, by RTK's own count, saved {of_pct(found.saved)} tokens before filtering; with "
+            f"each command capped at what a host shows at most, {of_pct(found.capped)}. It stands beside the "
+            "bounds and is never added to them: it counts tokens before filtering, a bound is a share of "
+            "what was left after. A pipe of the agent's own (`| head`) cannot be told from RTK's filter."
         ),
     ]
 

@@ -38,14 +38,14 @@ def people_tables(rates: Rates, extra_notes: Iterable[str] = ()) -> list[Table]:
 
 def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
     columns = [Column(rates.by), Column("results", "int"), Column("bytes", "bytes")]
-    columns += [Column(rule, "figure", f"{rule}\nn (% of bytes)") for rule in rates.rules]
+    columns += [Column(rule, "figure", f"{_two_lines(rule)}\nn (% bytes)") for rule in rates.rules]
     return Table(
         title=f"Repeats among tool results by {rates.by}, {period(rates)}, {_key(rates)}",
         columns=tuple(columns),
         rows=[_people_row(rates, row) for row in rates.rows],
         total=_people_row(rates, rates.total),
         notes=(
-            "n: repeated results; % of bytes: their bytes of the bytes of all results in the row.",
+            "n: repeated results; % bytes: their bytes, of the bytes of all results in the row.",
             *_class_notes(rates.total),
             *extra_notes,
         ),
@@ -54,11 +54,17 @@ def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
 
 def _people_row(rates: Rates, row: Row) -> tuple[Any, ...]:
     whole = row.results.bytes
+    parts = (row.rules[rule] for rule in rates.rules)
     figures = (
-        f"{text.count(part.results)} ({text.percent(share(part.bytes, whole))})"
-        for part in (row.rules[rule] for rule in rates.rules)
+        # most cells of most tables are none at all: no share beside it
+        f"{text.count(part.results)} ({text.percent(share(part.bytes, whole))})" if part.results else "0"
+        for part in parts
     )
     return (_group_name(row), row.results.results, whole, *figures)
+
+
+def _two_lines(rule: str) -> str:
+    return rule.replace("-", "-\n", 1)
 
 
 def _group_name(row: Row) -> str:
@@ -94,16 +100,15 @@ def _totals(rates: Rates) -> Table:
         rows.append(
             (
                 name,
-                _RULES[name].kind,
                 _part(part.results, total.results.results),
                 _part(part.bytes, total.results.bytes, sized=True),
                 _part(part.tokens, total.results.tokens),
-                _part(floored.bytes, total.floor.bytes, sized=True),
+                share(floored.bytes, total.floor.bytes),
             )
         )
     denominators = (
-        f"100 % is all {text.count(total.results.results)} results, {text.size(total.results.bytes)}, "
-        f"{text.count(total.results.tokens)} tokens ({rates.token_rule}); from {FLOOR_BYTES} B: the "
+        f"100 % are all {text.count(total.results.results)} results, {text.size(total.results.bytes)}, "
+        f"{text.count(total.results.tokens)} tokens ({rates.token_rule}); from {FLOOR_BYTES} B: bytes of the "
         f"{text.count(total.floor.results)} results of at least {FLOOR_BYTES} bytes, "
         f"{text.size(total.floor.bytes)}."
     )
@@ -111,14 +116,16 @@ def _totals(rates: Rates) -> Table:
         title="In total, by rule",
         columns=(
             Column("rule"),
-            Column("is"),
             Column("results", "figure"),
             Column("bytes", "figure"),
             Column("tokens", "figure"),
-            Column("floor", "figure", f"bytes from {FLOOR_BYTES} B"),
+            Column("floor", "percent", f"from {FLOOR_BYTES} B"),
         ),
         rows=rows,
-        notes=(denominators, *(f"{name}: {_RULES[name].meaning}." for name in rates.rules)),
+        notes=(
+            denominators,
+            *(f"{name} ({_RULES[name].kind}): {_RULES[name].meaning}." for name in rates.rules),
+        ),
     )
 
 
@@ -128,12 +135,14 @@ def _part(part: int, whole: int, *, sized: bool = False) -> str:
 
 def _spread(rates: Rates) -> Table:
     rows = []
+    sessions = 0
     for name in rates.rules:
         spread = rates.sessions[name]
+        sessions = spread.n
         rows.append(
             (
                 name,
-                f"{text.count(spread.with_any)} of {text.count(spread.n)}",
+                spread.with_any,
                 spread.median,
                 spread.p90,
                 spread.max,
@@ -147,7 +156,7 @@ def _spread(rates: Rates) -> Table:
         title="How repeats are spread",
         columns=(
             Column("rule"),
-            Column("with_any", "figure", "sessions\nwith any"),
+            Column("with_any", "int", "any"),
             Column("median", "percent", "median"),
             Column("p90", "percent", "p90"),
             Column("max", "percent", "max"),
@@ -158,7 +167,8 @@ def _spread(rates: Rates) -> Table:
         ),
         rows=rows,
         notes=(
-            "median, p90 (linear), max: share of repeated bytes per session, sessions without a repeat included.",
+            f"any: sessions with such a repeat, of the {text.count(sessions)} that have results.",
+            "median, p90 (linear), max: share of repeated bytes per session, those without a repeat included.",
             "top: what the largest session or call, or the five largest, hold of the rule's repeated bytes.",
         ),
     )

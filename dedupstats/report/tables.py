@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
-    from rich.table import Table as RichTable
-
 SCHEMA_VERSION = 1
 """Of the JSON form; grows when a reader of the old form would stumble."""
 
@@ -40,9 +38,6 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 _INTEGERS = ("int", "bytes", "raw")
 _LEFT = ("text", "time")
-_WIDE = 1_000_000
-"""Columns of an output without a width: nothing is cut or folded in a pipe or a file."""
-
 _INT64 = 1 << 63
 
 
@@ -89,9 +84,10 @@ def terminal(table: Table, *, width: int | None = None, colour: bool = False) ->
     A table wider than the terminal is printed in parts that repeat the first column: no number is ever cut.
     """
     cells = _cells(table, text.safe_text)
+    natural = _natural_widths(table, cells)
     parts = [
-        _rendered(_rich_table(table, cells, chosen), width, colour=colour)
-        for chosen in _fitting(table, cells, width)
+        "\n".join(_part(table, cells, _narrowed(table, natural, chosen, width), colour=colour))
+        for chosen in _fitting(natural, width)
     ]
     notes = "\n".join(_wrapped(text.safe_text(note), width) for note in table.notes)
     title = _wrapped(text.safe_text(table.title), width)
@@ -101,7 +97,9 @@ def terminal(table: Table, *, width: int | None = None, colour: bool = False) ->
 def markdown(table: Table) -> str:
     """The table as GitHub-flavoured Markdown, its notes as a list below."""
     cells = _cells(table, text.safe_markdown)
-    titles = [text.safe_markdown(_title(column).replace("\n", " ")) for column in table.columns]
+    titles = [
+        text.safe_markdown((column.title or column.name).replace("\n", " ")) for column in table.columns
+    ]
     marks = [":---" if column.kind in _LEFT else "---:" for column in table.columns]
     lines = [_markdown_row(row) for row in (titles, marks, *cells)]
     if table.total is not None:
@@ -308,10 +306,6 @@ def _utc(value: datetime | None) -> datetime | None:
     return value.astimezone(UTC).replace(tzinfo=None) if value is not None and value.tzinfo else value
 
 
-def _title(column: Column) -> str:
-    return column.title or column.name
-
-
 def _cells(table: Table, safe: Callable[[str], str]) -> list[list[str]]:
     """All cells as people read them; the total is the last row, if there is one."""
     rows = [*table.rows, table.total] if table.total is not None else table.rows
@@ -325,79 +319,98 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 # -- terminal ------------------------------------------------------------------------------------------------
 
+# Own lines instead of rich's table, which reads markup and emoji codes (U01, U04), cuts with an ellipsis (U02)
+# and takes 20 s for a thousand rows of the view `emission`. Its widths of characters (U09) are used.
+
 _GAP = 2
 
 
-def _fitting(table: Table, cells: list[list[str]], width: int | None) -> Iterator[list[int]]:
-    """Places of the columns of each part: as many as fit beside the first column, at least one."""
+def _natural_widths(table: Table, cells: list[list[str]]) -> list[int]:
+    """Width of each column in terminal cells, if nothing is folded."""
     from rich.cells import cell_len
 
-    places = list(range(len(table.columns)))
-    widths = [
-        max(
-            [cell_len(text.safe_text(line)) for line in _title(column).split("\n")]
-            + [cell_len(row[place]) for row in cells]
-        )
+    return [
+        max(map(cell_len, (*_titles(column), *(row[place] for row in cells))))
         for place, column in enumerate(table.columns)
     ]
-    if width is not None and widths:
-        # a long first column is folded to half the terminal rather than leaving no place for others
-        widths[0] = min(widths[0], width // 2)
-    first, part, used = places[:1], places[:1], sum(widths[:1])
-    for place in places[1:]:
-        wide = widths[place] + _GAP
-        if width is not None and used + wide > width and len(part) > 1:
+
+
+def _fitting(natural: list[int], width: int | None) -> Iterator[list[int]]:
+    """Places of the columns of each part: the first, and as many others as fit beside it, at least one."""
+    if width is None or not natural:
+        yield list(range(len(natural)))
+        return
+    # a long first column is folded rather than leaving no place for others: to a quarter of the terminal, if
+    # all others fit beside it, else to half
+    room = width - sum(natural[1:]) - _GAP * (len(natural) - 1)
+    first = min(natural[0], room if room >= width // 4 else width // 2)
+    part, used = [0], first
+    for place in range(1, len(natural)):
+        wide = natural[place] + _GAP
+        if used + wide > width and len(part) > 1:
             yield part
-            part, used = first.copy(), widths[0]
+            part, used = [0], first
         part.append(place)
         used += wide
-    if part:
-        yield part
+    yield part
 
 
-def _rich_table(table: Table, cells: list[list[str]], chosen: list[int]) -> RichTable:
-    from rich.box import Box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    # lines of plain hyphens, which every encoding has
-    lines = Box("    \n    \n -- \n    \n -- \n -- \n    \n    \n")
-    grid = RichTable(
-        box=lines, show_edge=False, pad_edge=False, padding=(0, 0, 0, _GAP - 1), header_style="bold"
-    )
-    for place in chosen:
-        column = table.columns[place]
-        # Text never reads markup or emoji codes (U01, U04)
-        title = Text("\n").join(Text(text.safe_text(line)) for line in _title(column).split("\n"))
-        left = column.kind in _LEFT
-        grid.add_column(
-            title, justify="left" if left else "right", overflow="fold", no_wrap=not left, vertical="bottom"
-        )
-    last = len(cells) - 1 if table.total is not None else None
-    for number, row in enumerate(cells):
-        if number == last:
-            grid.add_section()
-        grid.add_row(*(Text(row[place]) for place in chosen), style="bold" if number == last else None)
-    return grid
+def _narrowed(table: Table, natural: list[int], chosen: list[int], width: int | None) -> dict[int, int]:
+    """The columns of a part with their widths; where they are too wide, text gives way, the widest first."""
+    widths = {place: natural[place] for place in chosen}
+    excess = sum(widths.values()) + _GAP * (len(chosen) - 1) - (width or sys.maxsize)
+    foldable = [place for place in chosen if table.columns[place].kind in _LEFT]
+    while excess > 0 and (widest := max(foldable, key=lambda place: widths[place], default=None)) is not None:
+        cut = min(excess, widths[widest] - 1)
+        others = [widths[place] for place in foldable if place != widest]
+        if others and cut > 1:
+            # down to the next widest only, so that columns narrow together
+            cut = max(1, min(cut, widths[widest] - max(others)))
+        if cut <= 0:
+            break
+        widths[widest] -= cut
+        excess -= cut
+    return widths
 
 
-def _rendered(grid: RichTable, width: int | None, *, colour: bool) -> str:
-    from rich.console import Console
+def _part(table: Table, cells: list[list[str]], widths: dict[int, int], *, colour: bool) -> Iterator[str]:
+    """The lines of some columns: titles, rule, rows, and the total behind a second rule."""
+    bold = "\x1b[1m{}\x1b[0m" if colour else "{}"
+    left = {place: table.columns[place].kind in _LEFT for place in widths}
+    rule = "-" * (sum(widths.values()) + _GAP * (len(widths) - 1))
+    titles = {place: _titles(table.columns[place]) for place in widths}
+    height = max(map(len, titles.values()), default=0)
+    for line in range(-height, 0):
+        row = {place: [rows[line] if -line <= len(rows) else ""] for place, rows in titles.items()}
+        yield from map(bold.format, _lines(row, widths, left))
+    yield rule
+    for number, cell in enumerate(cells):
+        is_total = table.total is not None and number == len(cells) - 1
+        if is_total:
+            yield rule
+        lines = _lines({place: _folded(cell[place], widths[place]) for place in widths}, widths, left)
+        yield from map(bold.format, lines) if is_total else lines
 
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=width or _WIDE,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not colour,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
-    console.print(grid)
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+
+def _lines(row: dict[int, list[str]], widths: dict[int, int], left: dict[int, bool]) -> Iterator[str]:
+    """One row of the table: as many lines as its tallest cell has, columns aligned."""
+    from rich.cells import cell_len
+
+    for line in range(max(map(len, row.values()))):
+        shown = []
+        for place, folded in row.items():
+            cell = folded[line] if line < len(folded) else ""
+            blank = " " * (widths[place] - cell_len(cell))
+            shown.append(cell + blank if left[place] else blank + cell)
+        yield (" " * _GAP).join(shown).rstrip()
+
+
+def _folded(cell: str, width: int) -> list[str]:
+    return _wrapped(cell, width).split("\n")
+
+
+def _titles(column: Column) -> list[str]:
+    return [text.safe_text(line) for line in (column.title or column.name).split("\n")]
 
 
 def _wrapped(line: str, width: int | None) -> str:

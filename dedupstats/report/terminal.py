@@ -14,6 +14,7 @@ from dedupstats.report.outline import (
     LABELS,
     LAST_LINE,
     NESTED_RULES,
+    STAR,
     counted_line,
     outline,
     read_line,
@@ -45,7 +46,10 @@ def render(report: Report, *, width: int | None = None, colour: bool = False) ->
         colour: Whether escape sequences for bold text are wanted.
     """
     prose = _prose_width(width)
-    blocks = [_bold(_filled(report.headline, prose), colour=colour)]
+    blocks = [
+        _bold(_filled(report.headline, prose), colour=colour),
+        _filled(f"{read_line(report)} {counted_line(report)}", prose),
+    ]
     for section in outline(report):
         blocks.extend(_section(section, width, prose, colour=colour))
     return "\n\n".join(blocks) + "\n"
@@ -114,7 +118,8 @@ def demo(report: Report, written: Sequence[str], skipped: str, *, width: int | N
 def _measures(report: Report, title: str, width: int) -> str:
     table = shown_before(report)
     headed = [(title, "repeats", "tokens"), *((f"  {label}", *numbers) for label, *numbers in table.rows)]
-    return "\n".join([*_aligned(headed, width), _filled(LAST_LINE, width, indent="  ")])
+    notes = [_filled(line, width, indent="  ") for line in (STAR, LAST_LINE)]
+    return "\n".join([*_aligned(headed, width), *notes])
 
 
 def _short_measures(report: Report, width: int, *, colour: bool) -> str:
@@ -149,7 +154,7 @@ def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     lines = _aligned(rows, width)
     heads = [place for place, row in enumerate(rows) if not row[0].startswith(" ")]
     lines = [_bold(line, colour=colour) if place in heads else line for place, line in enumerate(lines)]
-    return "\n".join([*lines, "  * upper bound"])
+    return "\n".join([*lines, f"  {STAR}"])
 
 
 def _part_pct(share: Share) -> str:
@@ -208,7 +213,9 @@ def _table(table: Table, width: int | None, prose: int, *, colour: bool) -> str:
 
 def _grid(table: Table, width: int | None, *, colour: bool) -> str:
     """The rows in columns; headings of numbers are broken into lines, and names cut, so that all fits."""
-    heads = [column.title.replace(" ", "\n") if column.numeric else column.title for column in table.columns]
+    heads = [
+        column.title.replace(" ", "\n", 1) if column.numeric else column.title for column in table.columns
+    ]
     rows = list(table.rows)
     if width is not None and all(column.numeric for column in table.columns[1:]):
         room = width - sum(

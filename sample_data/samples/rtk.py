@@ -35,8 +35,8 @@ BLOCKS = 34
 BLOCK_MINUTES = 170
 STAY = 0.38
 """how likely a command is run again in the same block of work"""
-LEDGER_FROM = datetime(2026, 11, 26, tzinfo=UTC)
-"""from this day on a build with dedup kept its ledger (`session_outputs`)"""
+LEDGER_FROM = datetime(2026, 11, 24, tzinfo=UTC)
+"""from this day on a build with dedup kept its ledger (`session_outputs`): one session a day"""
 LEDGER_TOKENS = 200
 VERSION = "0.49.0"
 
@@ -66,7 +66,6 @@ class Run:
     nanoseconds: int
     command: Command
     project: str
-    block: int
     rtk: str = ""
     state: State = field(default_factory=lambda: State(Size(0, is_fixed=True), 0.0))
     is_repeat: bool = False
@@ -125,14 +124,14 @@ def _scheduled(ids: Ids) -> list[Run]:
         for _ in range(command.runs):
             if own and not ids.chance(STAY):
                 block = homes[ids.below(len(homes))]
-            own.append(_run(ids, command, blocks[block], block))
+            own.append(_run(ids, command, blocks[block]))
         if command.original in PROXIED:
             own.append(_recovery(ids, max(own, key=lambda run: run.at)))
         runs += own
     return runs
 
 
-def _run(ids: Ids, command: Command, block: tuple[datetime, str], number: int) -> Run:
+def _run(ids: Ids, command: Command, block: tuple[datetime, str]) -> Run:
     start, project = block
     nanoseconds = ids.below(10**9)
     if "\\" in PROJECTS[project]:
@@ -140,7 +139,7 @@ def _run(ids: Ids, command: Command, block: tuple[datetime, str], number: int) -
     elif ids.chance(0.08):
         nanoseconds -= nanoseconds % (10**3, 10**6, 10**9)[ids.below(3)]
     at = start + timedelta(seconds=ids.below(BLOCK_MINUTES * 60))
-    return Run(at, nanoseconds, command, project, number, command.rtk)
+    return Run(at, nanoseconds, command, project, command.rtk)
 
 
 def _recovery(ids: Ids, last: Run) -> Run:
@@ -148,7 +147,7 @@ def _recovery(ids: Ids, last: Run) -> Run:
     at = last.at + timedelta(seconds=ids.between(20, 90))
     tokens = Size(ids.between(150, 420), is_fixed=True)
     rtk = f"rtk proxy {last.command.original}"
-    return Run(at, ids.below(10**9), last.command, last.project, last.block, rtk, State(tokens, 0.0))
+    return Run(at, ids.below(10**9), last.command, last.project, rtk, State(tokens, 0.0))
 
 
 def _of_session(hooked: list[HookedCommand]) -> list[Run]:
@@ -164,7 +163,7 @@ def _of_session(hooked: list[HookedCommand]) -> list[Run]:
         command = Command(original, rtk, ("site",), 1, size.tokens, 0.5)
         state = State(size, 0.0 if words[1] == "read" else 1.4)
         at = seen.at.replace(microsecond=0)
-        runs.append(Run(at, 1_234_500 * (number + 1), command, "site", BLOCKS, rtk, state))
+        runs.append(Run(at, 1_234_500 * (number + 1), command, "site", rtk, state))
     return runs
 
 
@@ -256,20 +255,20 @@ def _failures(runs: list[Run]) -> list[tuple[object, ...]]:
 
 
 def _ledger(ids: Ids, runs: list[Run]) -> list[tuple[object, ...]]:
-    """What dedup recorded: for each block of work the outputs of 200 tokens and more, and how often."""
-    met: dict[tuple[int, int], list[Run]] = {}
+    """What dedup recorded: for each day the outputs of 200 tokens and more, and how often."""
+    met: dict[tuple[str, int], list[Run]] = {}
     for run in runs:
         if (
             run.at >= LEDGER_FROM
             and run.state.size.tokens >= LEDGER_TOKENS
             and not run.rtk.startswith("rtk proxy")
         ):
-            met.setdefault((run.block, id(run.state)), []).append(run)
+            met.setdefault((run.stamp[:10], id(run.state)), []).append(run)
     rows: list[tuple[object, ...]] = []
-    sessions: dict[int, str] = {}
+    sessions: dict[str, str] = {}
     steps: dict[str, int] = {}
-    for (block, _), same in met.items():
-        session = sessions.setdefault(block, ids.uuid())
+    for (day, _), same in met.items():
+        session = sessions.setdefault(day, ids.uuid())
         steps[session] = steps.get(session, 0) + 1
         first, last = same[0], same[-1]
         identity = first.command.original

@@ -63,7 +63,7 @@ def cells(path: Path) -> dict[str, str]:
         for name in ("M2", "B1", "B2", "B3", "B4", "B4d", "B5")
         for bound in [bounds.bound(name)]
     }
-    ignored = {record.type: record.count for record in read_history(path) if isinstance(record, Ignored)}
+    ignored = {record.type: record.records for record in read_history(path) if isinstance(record, Ignored)}
     found["parse_failures"] = str(ignored.get("parse_failures", "-"))
     decisions = rtk_hook_decisions(views)
     counts = ", ".join(str(decisions.get(name, 0)) for name in ("allow", "ask", "defer", "deny"))

@@ -220,7 +220,7 @@ class _UnitReader:
                     role.path,
                     thread.cwd,
                     thread.started,
-                    thread.ended,
+                    thread.clock,
                     is_moved,
                 )
             )

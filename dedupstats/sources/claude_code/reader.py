@@ -87,7 +87,15 @@ class Transcript:
         self._last_side: Thread | None = None
         self._agents: dict[str, Thread] = {}
         self._first_rows: dict[str, str | None] = {}
+        # of the row at hand; most rows have the same as the one before
         self._home = role.session
+        self._is_repeated = False
+        self._at: int | None = None
+        self._session: str | None = None
+        self._ledger_key: int | None = None
+        self._is_home = False
+        self._version: str | None = None
+        self._version_key: int | None = None
         self._takes = {
             "assistant": self._assistant,
             "user": self._user,
@@ -153,28 +161,46 @@ class Transcript:
             self.main = self._thread(self.role.native_id, self.role.kind, is_side=False)
         return self.main
 
-    def _enter(self, line: int, row: Row, kind: str, thread: Thread | None = None) -> Thread | None:
-        """Give a row its place in the tree; None if it is a copy that was there before."""
+    def _enter(self, line: int, row: Row, kind: str = "", thread: Thread | None = None) -> Thread | None:
+        """Give a row its place in the tree; None if it is a copy that was there before.
+
+        Args:
+            line: Its line.
+            row: The row.
+            kind: Type under which it is ignored; empty for rows that are used.
+            thread: Its context, where that is not told by the row.
+        """
         tree = self.tree
-        if tree.is_copy(row.uuid, row.parentUuid, row.sessionId):
+        self._is_repeated = row.uuid in tree.latest
+        if self._is_repeated and tree.is_copy(row):
             if kind:
                 self.ignored[kind] += 1
             else:
                 self.copies += 1
             return None
         if thread is None:
-            # most files have one thread
             thread = self.main if self.main is not None and not row.isSidechain else self._thread_of(line, row)
         at = microseconds(row.timestamp)
         if at is not None:
-            thread.see(at)
+            if thread.clock is None or at > thread.clock:
+                thread.clock = at
+            if thread.started is None or at < thread.started:
+                thread.started = at
+        self._at = at
         if thread.cwd is None:
             thread.cwd = row.cwd
         if thread.agent is None:
             thread.agent = row.attributionAgent
-        if self._home is None:
-            self._home = row.sessionId
-        tree.add(thread, row.uuid, row.parentUuid, row.sessionId, line, at)
+        if row.sessionId != self._session:
+            self._session = row.sessionId
+            self._ledger_key = self._names.optional(row.sessionId)
+            if self._home is None:
+                self._home = row.sessionId
+            self._is_home = self._is_home
+        if row.version != self._version:
+            self._version = row.version
+            self._version_key = self._names.optional(row.version)
+        tree.add(thread, row, line, at)
         return thread
 
     # -- assistant --------------------------------------------------------------------------------
@@ -216,7 +242,7 @@ class Transcript:
             blocks: list[Block | str] = [message.content]
         else:
             blocks = message.content or []
-        is_new = not self.tree.is_repeated
+        is_new = not self._is_repeated
         for block in blocks:
             if isinstance(block, str):
                 draft.text_bytes += texts.size(block) if is_new else 0
@@ -226,17 +252,16 @@ class Transcript:
                 _weigh(block, draft)
 
     def _draft(self, native_id: str, thread: Thread, line: int, row: Row) -> Draft:
-        at = self.tree.times[thread.last_node]
         draft = Draft(
             hash64(NAME, native_id),
-            (thread.key, native_id, line, at, thread.clock, thread.turn, thread.count),
+            (thread.key, native_id, line, self._at, thread.clock, thread.turn, thread.count),
             (
                 _is_fork(row),
-                row.sessionId == self._home,
+                self._is_home,
                 thread.is_side,
             ),
             self._names.optional(row.message.model if row.message else None),
-            self._names.optional(row.version),
+            self._version_key,
         )
         thread.drafts[native_id] = draft
         thread.message_numbers[native_id] = len(thread.message_numbers)
@@ -304,14 +329,14 @@ class Transcript:
             Result(
                 node,
                 line,
-                self.tree.times[node],
+                self._at,
                 thread.clock,
                 thread.turn,
                 call_id,
                 _is_fork(row),
-                row.sessionId == self._home,
-                self._names.optional(row.sessionId),
-                self._names.optional(row.version),
+                self._is_home,
+                self._ledger_key,
+                self._version_key,
                 klass,
                 texts.cuts(text) if klass is texts.Class.TEXT else 0,
                 is_error,
@@ -333,7 +358,7 @@ class Transcript:
             return
         kind = texts.user_kind(text)
         is_command = kind in texts.COMMANDS
-        if self.tree.up[node] == ROOT and thread.has_answer and (row.isMeta or not self.tree.is_repeated):
+        if self.tree.up[node] == ROOT and thread.has_answer and (row.isMeta or not self._is_repeated):
             thread.root = node
         if row.isMeta or is_command:
             self.tree.notes[node] = 1
@@ -351,8 +376,9 @@ class Transcript:
     def _prompt(self, line: int, thread: Thread, node: int) -> None:
         """A message of the person begins a turn; a second one below the same row is a rewind (section 5)."""
         thread.turn += 1
-        at = self.tree.times[node]
-        thread.turns.append(Turn(thread.key, thread.turn, line, at, thread.count, thread.follows_result))
+        thread.turns.append(
+            Turn(thread.key, thread.turn, line, self._at, thread.count, thread.follows_result)
+        )
         thread.tip = node
         above = self.tree.up[node]
         if above in thread.prompt_parents:
@@ -377,7 +403,7 @@ class Transcript:
             Entered(
                 thread.key,
                 line,
-                self.tree.times[thread.last_node],
+                self._at,
                 thread.turn,
                 thread.count,
                 kind,
@@ -406,7 +432,7 @@ class Transcript:
             Entered(
                 thread.key,
                 line,
-                self.tree.times[thread.last_node],
+                self._at,
                 thread.turn,
                 thread.count,
                 EnteredKind.ATTACHMENT,

@@ -12,11 +12,9 @@ from dedupstats.sources.claude_code.rows import Number, Usage
 Whole = int | None
 
 
-def _larger(known: Whole, seen: Number) -> Whole:
-    if seen is None:
-        return known
-    value = int(seen) if 0 <= seen < 1 << 62 else 0
-    return value if known is None or value > known else known
+def _whole(number: Number) -> Whole:
+    """A usage field as a count; what cannot be one is none."""
+    return None if number is None else int(number) if 0 <= number < 1 << 62 else 0
 
 
 class Draft:
@@ -73,12 +71,12 @@ class Draft:
         self.version_key = version_key
         self.tier_key: int | None = None
         self.stop_key: int | None = None
-        self._input: Whole = None
-        self._read: Whole = None
-        self._writes: Whole = None
-        self._5m: Whole = None
-        self._1h: Whole = None
-        self._output: Whole = None
+        self._input: Number = None
+        self._read: Number = None
+        self._writes: Number = None
+        self._5m: Number = None
+        self._1h: Number = None
+        self._output: Number = None
         self.text_bytes = 0
         self.thinking_bytes = 0
         self.tool_bytes = 0
@@ -88,23 +86,36 @@ class Draft:
 
     def merge(self, usage: Usage) -> None:
         """Take in the usage of one more row."""
-        self._input = _larger(self._input, usage.input_tokens)
-        self._read = _larger(self._read, usage.cache_read_input_tokens)
-        self._writes = _larger(self._writes, usage.cache_creation_input_tokens)
-        self._output = _larger(self._output, usage.output_tokens)
+        # written out, because it runs for every row of every message
+        value = usage.input_tokens
+        if value is not None and (self._input is None or value > self._input):
+            self._input = value
+        value = usage.cache_read_input_tokens
+        if value is not None and (self._read is None or value > self._read):
+            self._read = value
+        value = usage.cache_creation_input_tokens
+        if value is not None and (self._writes is None or value > self._writes):
+            self._writes = value
+        value = usage.output_tokens
+        if value is not None and (self._output is None or value > self._output):
+            self._output = value
         split = usage.cache_creation
         if split is not None:
-            self._5m = _larger(self._5m, split.ephemeral_5m_input_tokens)
-            self._1h = _larger(self._1h, split.ephemeral_1h_input_tokens)
+            value = split.ephemeral_5m_input_tokens
+            if value is not None and (self._5m is None or value > self._5m):
+                self._5m = value
+            value = split.ephemeral_1h_input_tokens
+            if value is not None and (self._1h is None or value > self._1h):
+                self._1h = value
 
     def _usage(self) -> tuple[Whole, Whole, Whole, Whole, Whole]:
         """Uncached input, cache reads, cache writes for 5 minutes and for an hour, output."""
-        short, long = self._5m, self._1h
-        if self._writes is not None:
+        short, long, writes = _whole(self._5m), _whole(self._1h), _whole(self._writes)
+        if writes is not None:
             # what the split does not explain was priced as the default kind ($02)
             long = long or 0
-            short = max(short or 0, self._writes - long)
-        found = (self._input, self._read, short, long, self._output)
+            short = max(short or 0, writes - long)
+        found = (_whole(self._input), _whole(self._read), short, long, _whole(self._output))
         # a request without any token does not exist: the log does not tell ($14)
         return found if any(found) else (None, None, None, None, None)
 

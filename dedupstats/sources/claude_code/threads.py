@@ -69,7 +69,6 @@ class Thread:
         "count",
         "cwd",
         "drafts",
-        "ended",
         "entered",
         "events",
         "follows_result",
@@ -98,7 +97,6 @@ class Thread:
         self.agent: str | None = None
         self.cwd: str | None = None
         self.started: int | None = None
-        self.ended: int | None = None
         self.clock: int | None = None
         self.turn = 0
         self.count = 0
@@ -116,10 +114,3 @@ class Thread:
         self.message_numbers: dict[str, int] = {}
         self.results: list[Result] = []
         self.events: list[Event] = []
-
-    def see(self, at: int) -> None:
-        """Take note of a row's time."""
-        if self.clock is None or at > self.clock:
-            self.clock = self.ended = at
-        if self.started is None or at < self.started:
-            self.started = at

@@ -28,13 +28,12 @@ def microseconds(stamp: str | float | None) -> int | None:
         True
     """
     # Nearly all stamps look like 2026-03-24T04:17:11.733Z; the minute is looked up, the rest is arithmetic.
-    if isinstance(stamp, str) and len(stamp) == 24 and stamp[23] == "Z" and stamp[19] == ".":  # noqa: PLR2004
-        base = _MINUTES.get(stamp[:16])
-        second, fraction = stamp[17:19], stamp[20:23]
-        if base is not None and stamp[16] == ":" and second.isdecimal() and fraction.isdecimal():
-            seconds = int(second)
-            if seconds < 60:  # noqa: PLR2004
-                return base + seconds * 1_000_000 + int(fraction) * 1_000
+    try:
+        second = int(stamp[17:19])  # type: ignore[index]
+        if second < 60 and stamp[19] == "." and stamp[23:] == "Z":  # type: ignore[index]  # noqa: PLR2004
+            return _MINUTES[stamp[:17]] + second * 1_000_000 + int(stamp[20:23]) * 1_000  # type: ignore[index]
+    except (TypeError, ValueError, LookupError):
+        pass
     return _slowly(stamp)
 
 
@@ -54,7 +53,7 @@ def _slowly(stamp: str | float | None) -> int | None:
         if time.utcoffset() == timedelta(0) and stamp[16:17] == ":":
             if len(_MINUTES) >= MEMO_MINUTES:
                 _MINUTES.clear()
-            _MINUTES[stamp[:16]] = value - value % 60_000_000
+            _MINUTES[stamp[:17]] = value - value % 60_000_000
         return value
     if isinstance(stamp, bool) or stamp is None:
         return None

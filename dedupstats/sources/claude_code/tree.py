@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dedupstats.sources.claude_code.rows import Row
     from dedupstats.sources.claude_code.threads import Thread
 
 ROOT = -1
@@ -31,7 +32,7 @@ class Tree:
         lines: Line of each row.
         times: Time of each row.
         notes: 1 for a row that the program wrote in the person's name (caveats, commands).
-        is_repeated: Whether the row added last bears a uuid that was there before.
+        latest: Last row so far that bears a uuid.
     """
 
     def __init__(self) -> None:
@@ -40,23 +41,23 @@ class Tree:
         self.lines: list[int] = []
         self.times: list[int | None] = []
         self.notes = bytearray()
-        self.is_repeated = False
         self._owners: list[Thread] = []
-        self._latest: dict[str, int] = {}
-        self._identities: list[tuple[str | None | UnsetType, str | None]] = []
-        self._variants: dict[str, set[tuple[str | None | UnsetType, str | None]]] = {}
+        self.latest: dict[str | None, int] = {}
+        self._parents: list[str | None | UnsetType] = []
+        self._sessions: list[str | None] = []
+        self._variants: dict[str | None, set[tuple[str | None | UnsetType, str | None]]] = {}
         self._later: list[tuple[int, str]] = []
         self._wanted: dict[str, int | None] = {}
 
-    def is_copy(self, uuid: str | None, parent: str | None | UnsetType, session: str | None) -> bool:
-        """Whether the same row was there before: same uuid, parent and session id (section 15, Copy)."""
-        self.is_repeated = False
-        before = self._latest.get(uuid) if uuid is not None else None
-        if before is None or uuid is None:
-            return False
-        self.is_repeated = True
-        identity = (parent, session)
-        variants = self._variants.setdefault(uuid, {self._identities[before]})
+    def is_copy(self, row: Row) -> bool:
+        """Whether a row whose uuid was met before is the same once more: same parent and session id.
+
+        Source: claude-code.md section 15, Copy.
+        """
+        before = self.latest[row.uuid]
+        first = (self._parents[before], self._sessions[before])
+        variants = self._variants.setdefault(row.uuid, {first})
+        identity = (row.parentUuid, row.sessionId)
         if identity in variants:
             return True
         variants.add(identity)
@@ -75,7 +76,7 @@ class Tree:
             new: Makes the thread that begins with this row.
         """
         if isinstance(parent, str):
-            found = self._latest.get(parent)
+            found = self.latest.get(parent)
             if found is not None:
                 owner = self._owners[found]
                 return owner if owner.is_side else new()
@@ -83,41 +84,35 @@ class Tree:
             return new()
         return last or new()
 
-    def add(
-        self,
-        thread: Thread,
-        uuid: str | None,
-        parent: str | None | UnsetType,
-        session: str | None,
-        line: int,
-        at: int | None,
-    ) -> int:
+    def add(self, thread: Thread, row: Row, line: int, at: int | None) -> int:
         """Hang a row into the tree; returns its number."""
-        node = len(self.up)
-        up = ROOT
-        if parent is UNSET:
-            up = thread.last_node
-        elif isinstance(parent, str):
-            found = self._latest.get(parent)
-            if found is None:
-                self._later.append((node, parent))
-                self._wanted.setdefault(parent, None)
+        parent = row.parentUuid
+        ups = self.up
+        node = len(ups)
+        if parent is None:
+            up = ROOT
+        else:
+            up = self.latest.get(parent, ROOT) if parent is not UNSET else ROOT  # type: ignore[arg-type]
+            if up == ROOT:
+                if isinstance(parent, str):
+                    self._later.append((node, parent))
+                    self._wanted.setdefault(parent, None)
                 up = thread.last_node
-            elif self._owners[found] is thread:
-                up = found
-            else:
+            elif self._owners[up] is not thread:
                 up = thread.last_node
-        if ROOT < up < thread.boundary:
-            up = thread.boundary
-        self.up.append(up)
+            if ROOT < up < thread.boundary:
+                up = thread.boundary
+        ups.append(up)
         self.messages.append(NO_MESSAGE)
         self.lines.append(line)
         self.times.append(at)
         self.notes.append(0)
         self._owners.append(thread)
-        self._identities.append((parent, session))
+        self._parents.append(parent)
+        self._sessions.append(row.sessionId)
+        uuid = row.uuid
         if uuid is not None:
-            self._latest[uuid] = node
+            self.latest[uuid] = node
             if self._wanted and self._wanted.get(uuid, node) is None:
                 self._wanted[uuid] = node
         thread.last_node = node
@@ -125,7 +120,7 @@ class Tree:
 
     def node_of(self, uuid: str) -> int | None:
         """The last row so far that bears a uuid."""
-        return self._latest.get(uuid)
+        return self.latest.get(uuid)
 
     def resolve_later(self, is_result: Callable[[int], bool]) -> None:
         """Hang results on calls that stand after them (section 4), once the whole file is known.

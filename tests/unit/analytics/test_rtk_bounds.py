@@ -147,10 +147,16 @@ def test_a_gap_of_exactly_the_limit_counts(tmp_path: Path) -> None:
     assert bounds_of(tmp_path, commands).bound("B4").repeats == 1
 
 
-def test_finer_digits_than_microseconds_order_commands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("earlier", [".100000001", ".100000", ".1", ""])
+def test_finer_digits_than_microseconds_order_commands(tmp_path: Path, earlier: str) -> None:
     # stored out of order: the row with the later id came first
-    commands = [read("08:00:00.100000002", shown=7), read("08:00:00.100000001", shown=9)]
+    commands = [read("08:00:00.100000002", shown=7), read(f"08:00:00{earlier}", shown=9)]
     assert bounds_of(tmp_path, commands).bound("M").repeat_tokens == 7
+
+
+def test_the_threshold_itself_passes(tmp_path: Path) -> None:
+    commands = [read(f"08:00:0{half}", f"{size}", size) for size in (199, 200) for half in (0, 1)]
+    assert figures(bounds_of(tmp_path, commands).bound("B5")) == (1, 4, 200, 798)
 
 
 def test_two_utc_days_are_no_same_day(tmp_path: Path) -> None:
@@ -219,6 +225,11 @@ def test_undated_rows_count_and_have_no_gap(tmp_path: Path) -> None:
     assert [bounds.bound(name).repeats for name in ("M", "B3", "B4", "B4d")] == [2, 2, 0, 0]
 
 
+def test_undated_rows_come_last(tmp_path: Path) -> None:
+    commands = [Command("", *read("08:00:00", shown=9)[1:]), read("08:00:00", shown=7)]
+    assert bounds_of(tmp_path, commands).bound("M").repeat_tokens == 9
+
+
 def test_a_window_is_judged_against_the_whole_history(tmp_path: Path) -> None:
     """Fault case T03: the window cuts what is counted, not what came before."""
     commands = [read("08:00:00"), read("09:00:00"), read("09:00:00", "b.py")]
@@ -229,8 +240,9 @@ def test_a_window_is_judged_against_the_whole_history(tmp_path: Path) -> None:
 
 
 def test_a_condition_with_or_stays_one_condition(tmp_path: Path) -> None:
-    bounds = bounds_of(tmp_path, [read("08:00:00")], where="false or input_tokens < ?", parameters=[500])
-    assert (bounds.commands, len(bounds.top_claims)) == (1, 1)
+    commands = [read("08:00:00", sent=300), read("08:00:01", sent=600)]
+    bounds = bounds_of(tmp_path, commands, where="false or input_tokens < ?", parameters=[500])
+    assert (bounds.commands, bounds.top_claims) == (1, ())  # the one that is counted saved nothing
 
 
 def test_the_curve_shows_what_a_threshold_leaves(tmp_path: Path) -> None:

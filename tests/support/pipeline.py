@@ -1,0 +1,344 @@
+"""The whole way from files to figures: transcripts in the shorthand of the fault cases, imported and counted.
+
+`Log` writes the rows of Claude Code as that sheet names them: A (`calls`, `says`), R (`result`), U (`asks`),
+C (`compacts`), MC (`clears`). `imported` reads files into an emptied store, and checks what must hold of every
+history before a test looks at its own figures.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dedupstats import import_paths, open_store, rates
+from dedupstats.analytics.rates import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dedupstats import ImportSummary, Rates, Store
+
+JSON = dict[str, Any]
+
+NAMES = tuple(rule.name for rule in RULES)
+_START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+_VIEWS = ("emission", "emission_repeat", "request", "session", "context", "turn", "boundary", "file")
+
+
+# -- transcripts ---------------------------------------------------------------------------------------------
+
+
+class Log:
+    """Rows of one context, in the making; each hangs on the one before and is a second younger.
+
+    Attributes:
+        rows: The rows so far; a test may change or copy them.
+        tip: Uuid of the row that the next one hangs on.
+        second: Seconds from the tests' beginning to the next row.
+    """
+
+    def __init__(
+        self, session: str = "s1", *, second: int = 0, side: str = "", cwd: str = "/home/u/p"
+    ) -> None:
+        """Begin a context.
+
+        Args:
+            session: Session id of its rows.
+            second: When it begins.
+            side: Name of the subagent; empty for a main thread.
+            cwd: Working directory.
+        """
+        self.rows: list[JSON] = []
+        self.tip: str | None = None
+        self.second = second
+        self._session = session
+        self._side = side
+        self._cwd = cwd
+        self._call_rows: dict[str, str] = {}
+
+    def add(self, kind: str, **fields: Any) -> JSON:
+        """Any row; `fields` stand above what every row has."""
+        row = {
+            "parentUuid": self.tip,
+            "isSidechain": bool(self._side),
+            "userType": "external",
+            "cwd": self._cwd,
+            "sessionId": self._session,
+            "version": "2.1.99",
+            "type": kind,
+            "uuid": f"{self._session}{self._side}-{len(self.rows)}",
+            "timestamp": stamp(self.second),
+            **fields,
+        }
+        self.rows.append(row)
+        self.tip = row["uuid"]
+        self.second += 1
+        return row
+
+    def asks(self, text: str = "hi", **own: Any) -> JSON:
+        """A message of the person."""
+        return self.add("user", message={"role": "user", "content": text}, **own)
+
+    def says(
+        self,
+        message: str | None,
+        *blocks: JSON,
+        usage: Sequence[int] = (1, 0, 0, 1),
+        request: str | None = "",
+        model: str = "claude-sonnet-4-6",
+        **own: Any,
+    ) -> JSON:
+        """One row of a message of the model.
+
+        Args:
+            message: Id of the message; None: the row has none.
+            blocks: What it says; one word by default.
+            usage: Input, cache write, cache read, output.
+            request: Id of the request; None: the row has none; by default one that goes with the message.
+            model: Name of the model.
+            own: Other fields of the row.
+        """
+        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        body = {
+            "id": message,
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": list(blocks) or [{"type": "text", "text": "ok"}],
+            "stop_reason": "tool_use",
+            "usage": dict(zip(names, usage, strict=True)),
+        }
+        if message is None:
+            del body["id"]
+        if request is not None:
+            own["requestId"] = request or f"r-{message}"
+        return self.add("assistant", message=body, **own)
+
+    def calls(
+        self,
+        call: str,
+        tool: str = "Read",
+        *,
+        message: str = "",
+        usage: Sequence[int] = (1, 0, 0, 1),
+        **arguments: Any,
+    ) -> JSON:
+        """A row with one tool call; its message has no other unless `message` names it."""
+        block = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+        row = self.says(message or f"m-{call}", block, usage=usage)
+        self._call_rows[call] = row["uuid"]
+        return row
+
+    def result(self, call: str, content: Any, *, error: bool | None = None, **own: Any) -> JSON:
+        """A tool result; it hangs on the row of its call."""
+        block = {"type": "tool_result", "tool_use_id": call, "content": content}
+        if error is not None:
+            block["is_error"] = error
+        own.setdefault("parentUuid", self._call_rows.get(call, self.tip))
+        return self.add("user", message={"role": "user", "content": [block]}, **own)
+
+    def read(self, call: str, path: str, text: str) -> JSON:
+        """A Read of a file with its result."""
+        self.calls(call, file_path=path)
+        return self.result(call, text)
+
+    def bash(self, call: str, command: str, text: str) -> JSON:
+        """A shell command with its result."""
+        self.calls(call, "Bash", command=command)
+        return self.result(call, text)
+
+    def compacts(self, **kept: Any) -> JSON:
+        """A compaction: its boundary and the summary; `kept` stands in the boundary's metadata."""
+        self.tip, before = None, self.tip
+        boundary = self.add(
+            "system",
+            subtype="compact_boundary",
+            logicalParentUuid=before,
+            compactMetadata={"trigger": "auto", "preTokens": 150_000, **kept},
+        )
+        self.asks("Summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+        return boundary
+
+    def clears(self, *calls: str) -> JSON:
+        """A micro-compaction that clears the results of these calls."""
+        told = {
+            "trigger": "auto",
+            "preTokens": 150_000,
+            "tokensSaved": 1_000,
+            "compactedToolIds": list(calls),
+        }
+        return self.add("system", subtype="microcompact_boundary", microcompactMetadata=told)
+
+    def write(self, path: Path) -> Path:
+        """Write the rows to a file."""
+        return write(path, self.rows)
+
+
+def copied(rows: Sequence[JSON], **changes: Any) -> list[JSON]:
+    """The same rows once more, with other values in some fields."""
+    return [json.loads(json.dumps(row)) | changes for row in rows]
+
+
+def write(path: Path, rows: Sequence[JSON | str]) -> Path:
+    """Write rows to a transcript, folders and all; text stands there as it is, as a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    path.write_text("".join(line + "\n" for line in lines), "utf-8")
+    return path
+
+
+def stamp(second: float) -> str:
+    """A time as Claude Code writes it, so many seconds after the tests' beginning."""
+    return (_START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+# -- what came of them ---------------------------------------------------------------------------------------
+
+
+class Records(NamedTuple):
+    """How the records of all files were used; they add up to what was read."""
+
+    used: int
+    copies: int
+    ignored: int
+    skipped: int
+
+
+class Sent(NamedTuple):
+    """A request with its tokens, as the sheet writes `u(in,cw,cr,out)`."""
+
+    message: str
+    input: int
+    write: int
+    read: int
+    output: int
+
+
+@dataclass(frozen=True)
+class History:
+    """A store after its imports.
+
+    Attributes:
+        store: Shared with other tests: read it before the next import.
+        summary: What the last import said.
+    """
+
+    store: Store
+    summary: ImportSummary
+
+    @cached_property
+    def rates(self) -> Rates:
+        """Rates of everything, all rules."""
+        return rates(self.store, all_rules=True, tz="UTC")
+
+    @cached_property
+    def results(self) -> list[str]:
+        """Call ids of the results that count, in order of arrival."""
+        return self.column("select call_id from emission where not is_copy order by family_key, seq")
+
+    @cached_property
+    def repeats(self) -> dict[str, list[str]]:
+        """Call ids of the repeats under each rule that has any, in order of arrival."""
+        found = {
+            rule.name: self.column(
+                f"select call_id from emission join emission_repeat using (emission_key) "
+                f"where {rule.column()} order by family_key, seq"
+            )
+            for rule in RULES
+        }
+        return {name: calls for name, calls in found.items() if calls}
+
+    @cached_property
+    def requests(self) -> list[Sent]:
+        """Requests, by the id of their message."""
+        return [
+            Sent(*row)
+            for row in self.store.query(
+                "select native_id, input_tokens, cache_write_5m_tokens + cache_write_1h_tokens, "
+                "cache_read_tokens, output_tokens from request order by all"
+            )
+        ]
+
+    @cached_property
+    def records(self) -> Records:
+        """How records were used, in total."""
+        (row,) = self.store.query("select sum(used), sum(copies), sum(ignored), sum(skipped) from file")
+        return Records(*(int(number or 0) for number in row))
+
+    @cached_property
+    def classes(self) -> dict[str, str]:
+        """Class of each result, by its call id."""
+        return dict(self.store.query("select call_id, class from emission where not is_copy order by seq"))
+
+    def column(self, query: str) -> list[Any]:
+        """The first column of a query."""
+        return [row[0] for row in self.store.query(query)]
+
+    def snapshot(self) -> list[list[tuple[Any, ...]]]:
+        """All rows of the views, which two imports of the same files must agree in to the last value."""
+        return [self.store.query(f"from {view} order by all") for view in _VIEWS]
+
+
+def imported(*paths: Path | Sequence[Path], force: bool = False) -> History:
+    """Import into the shared store, emptied before, and check what must hold of every history.
+
+    Args:
+        paths: Each is one import: a file or folder, or several.
+        force: Read unchanged files too.
+    """
+    store = _shared_store()
+    _empty(store)
+    for group in paths:
+        summary = import_paths(store, group if isinstance(group, (list, tuple)) else [group], force=force)
+    history = History(store, summary)
+    _check(history)
+    if len(paths) == 1:
+        counted = (summary.used, summary.copies, summary.ignored, summary.skipped)
+        assert Records(*counted) == history.records
+    return history
+
+
+@cache
+def _shared_store() -> Store:
+    return open_store(":memory:")
+
+
+def _empty(store: Store) -> None:
+    with store.transaction():
+        for schema, table in store.query(
+            "select schema_name, table_name from duckdb_tables() where schema_name in ('raw', 'derived')"
+        ):
+            if table not in {"migration", "meta"}:
+                store.query(f"delete from {schema}.{table}")
+
+
+def _check(history: History) -> None:
+    """What the sheet demands of every import (P22), and what rules, copies and order mean by definition."""
+    query = history.store.query
+    assert not query(
+        "select path from file where source is not null and (records <> used + copies + ignored + skipped "
+        "or least(used, copies, ignored, skipped) < 0)"
+    )
+    total = history.rates.total
+    assert total.results.results == len(history.results)
+    assert total.results.results + total.copies.results == query("select count(*) from emission")[0][0]
+    assert {name: tally.results for name, tally in total.rules.items() if tally.results} == {
+        name: len(calls) for name, calls in history.repeats.items()
+    }
+    assert not query(
+        "select 1 from emission join emission_repeat using (emission_key) where "
+        "(is_copy and (call_session or bytes_session or call_pooled or changed)) "
+        "or (repeat_in_sight and not repeat_session) or (repeat_turn and not repeat_session) "
+        "or (repeat_session and not (bytes_session and call_session)) "
+        "or (repeat_pooled and not call_pooled) or (changed and (bytes_session or not call_session))"
+    )
+    assert not query("select context_key from emission group by 1 having max(ordinal) + 1 <> count(*)")
+    assert not query("select family_key, seq from emission group by all having count(*) > 1")
+    assert not query(
+        "select 1 from emission later join emission earlier using (context_key) "
+        "where later.ordinal > earlier.ordinal and later.seq < earlier.seq"
+    )
