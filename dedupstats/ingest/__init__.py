@@ -102,6 +102,7 @@ class _Import:
         self.sources: dict[str, Source] = {source.name: source for source in all_sources()}
         self.plan = Plan(store, self.sources, self.summary, force=force)
         self.batch = Batch(store, reading.names)
+        self.read_paths: list[str] = []
 
     def read(self, units: list[Unit], progress: Progress | None) -> None:
         """Read units one by one; commit them in batches of whole units."""
@@ -145,6 +146,7 @@ class _Import:
         summary.units_read[unit.source] += 1
         summary.emissions[unit.source] += sum(not emission.is_return for emission in rows.emissions)
         for count in rows.counts:
+            self.read_paths.append(to_storable(count.path))
             summary.records += count.records
             summary.used += count.used
             summary.copies += count.copies
@@ -178,7 +180,18 @@ class _Import:
             if is_stale:
                 history.complete(store)
                 store.query("delete from raw.meta where key = 'stale'")
+                self._count_copies()
         store.checkpoint()
+
+    def _count_copies(self) -> None:
+        """Tell the records that turned out to be copies only beside other files from those that are used."""
+        read = self.store.query(
+            "select coalesce(sum(copies), 0) from file where path in (select unnest(?::varchar[]))",
+            [self.read_paths],
+        )
+        copies = int(read[0][0])
+        self.summary.used -= copies - self.summary.copies
+        self.summary.copies = copies
 
 
 @contextmanager

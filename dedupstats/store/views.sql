@@ -124,11 +124,17 @@ from raw.file f
 left join raw.unit u using (unit_key)
 left join raw.file_count n on n.unit_key = f.unit_key and n.path = f.path
 left join (
-    select c.unit_key, c.path, count(*) as copies
-    from raw.emission e
-    join derived.emission d using (emission_key)
-    join raw.context c using (context_key)
-    where d.copy_of is not null and not e.is_return
+    -- a row is a copy if every result on it is one
+    select unit_key, path, count(*) as copies
+    from (
+        select c.unit_key, c.path, e.context_key, e.line
+        from raw.emission e
+        join derived.emission d using (emission_key)
+        join raw.context c using (context_key)
+        where not e.is_return
+        group by all
+        having bool_and(d.copy_of is not null)
+    )
     group by all
 ) k on k.unit_key = f.unit_key and k.path = f.path;
 
