@@ -8,24 +8,25 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import click
-import typer
+from typer.testing import CliRunner
 
 from dedupstats.cli.app import app
 from dedupstats.store import open_store
 
-WIDTH = 100
-
 
 def commands() -> str:
-    """The help of the program and of every command, as the terminal shows it."""
-    root = typer.main.get_command(app)
-    assert isinstance(root, click.Group)
+    """The help of the program and of every command, as a terminal of 100 columns shows it."""
     parts = ["## Commands\n"]
-    for name, command in [("", root), *root.commands.items()]:
+    for name in ["", *(command.name or "" for command in app.registered_commands)]:
         full = f"dedupstats {name}".strip()
-        context = click.Context(command, info_name=full, max_content_width=WIDTH, terminal_width=WIDTH)
-        parts.append(f"### {full}\n\n```text\n{command.get_help(context).strip()}\n```\n")
+        shown = CliRunner().invoke(
+            app,
+            [*full.split()[1:], "--help"],
+            prog_name="dedupstats",
+            env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"},
+            catch_exceptions=False,
+        )
+        parts.append(f"### {full}\n\n```text\n{shown.stdout.strip()}\n```\n")
     return "\n".join(parts)
 
 
@@ -39,7 +40,9 @@ def views() -> str:
         for view, comment in store.query(
             "select view_name, comment from duckdb_views() where not internal order by view_name"
         ):
-            parts.append(f"### {view}\n\n{comment[0].upper()}{comment[1:]}.\n\n| column | type | meaning |\n|---|---|---|")
+            parts.append(
+                f"### {view}\n\n{comment[0].upper()}{comment[1:]}.\n\n| column | type | meaning |\n|---|---|---|"
+            )
             parts.extend(
                 f"| `{column}` | {kind.lower()} | {text} |"
                 for column, kind, text in store.query(
@@ -55,7 +58,7 @@ def views() -> str:
 def reference() -> str:
     """The whole page."""
     head = "# Reference\n\nMade by `make docs` from the code; do not edit.\n"
-    return "\n".join((head, commands(), views())).rstrip() + "\n"
+    return f"{head}\n{commands()}\n{views()}".rstrip() + "\n"
 
 
 if __name__ == "__main__":

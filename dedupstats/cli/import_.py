@@ -19,7 +19,7 @@ _SHOWN_FAULTS = 10
 def import_logs(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Files or folders; without one, every default place."),
+        typer.Argument(metavar="PATH", help="Files or folders; without one, every default place."),
     ] = None,
     db: Db = None,
     force: Annotated[bool, typer.Option("--force", help="Read unchanged files too.")] = False,

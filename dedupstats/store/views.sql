@@ -102,7 +102,9 @@ from raw.rtk_output r
 join raw.unit u using (unit_key)
 left join raw.name session on session.name_key = r.session_key
 qualify row_number() over (
-    partition by r.session_key, r.content_sha64, r.step, r.first_at order by u.key, r.native_id) = 1;
+    -- of two copies of a database the later one has counted more
+    partition by r.session_key, r.content_sha64, r.step, r.first_at
+    order by r.emit_count desc, u.key, r.native_id) = 1;
 
 create or replace view rtk_hook_decision as
 select r.row_key, r.unit_key, r.native_id, make_timestamp(r.ts) as ts, session.text as session_id, r.call_id,

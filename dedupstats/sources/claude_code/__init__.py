@@ -58,6 +58,9 @@ class ClaudeCode:
         note="results as the model was shown them; what a tool may do is judged from its name",
     )
 
+    def __init__(self) -> None:
+        self._calls: Calls | None = None
+
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """Default folders, most usual first; see `layout.places`."""
         return layout.places(env, home, platform)
@@ -97,7 +100,9 @@ class ClaudeCode:
         Raises:
             UnreadableUnitError: No file of the unit can be read.
         """
-        return _UnitReader(unit, reading).read()
+        if self._calls is None or self._calls.reading is not reading:
+            self._calls = Calls(reading)
+        return _UnitReader(unit, self._calls).read()
 
 
 def _is_row(row: dict[str, Any]) -> bool:
@@ -115,10 +120,9 @@ def _is_row(row: dict[str, Any]) -> bool:
 class _UnitReader:
     """Reads the files of one unit and brings their contexts together."""
 
-    def __init__(self, unit: Unit, reading: Reading) -> None:
+    def __init__(self, unit: Unit, calls: Calls) -> None:
         self._unit = unit
-        self._reading = reading
-        self._calls = Calls(reading)
+        self._calls = calls
         self._agent_kinds: dict[str, str] = {}
         self._contexts: list[Context] = []
         self._spawned: dict[str, int] = {}
@@ -139,7 +143,7 @@ class _UnitReader:
         roles.sort(key=lambda role: role.kind is not ContextKind.MAIN)
         failures = []
         for role in roles:
-            transcript = Transcript(role, self._reading, self._calls, self._has_agent(role.path))
+            transcript = Transcript(role, self._calls, self._has_agent(role.path))
             try:
                 transcript.read()
             except OSError as error:

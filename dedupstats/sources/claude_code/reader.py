@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from dedupstats.model import BoundaryKind, ContextKind, Entered, EnteredKind, Skipped, Turn
-from dedupstats.sources.base import Reading, hash64
+from dedupstats.sources.base import hash64
 from dedupstats.sources.claude_code import attachments, texts
 from dedupstats.sources.claude_code.requests import Draft
 from dedupstats.sources.claude_code.rows import (
@@ -20,6 +20,7 @@ from dedupstats.sources.claude_code.rows import (
     Block,
     CompactMetadata,
     Progress,
+    ProgressKind,
     Row,
     is_record,
     prepare,
@@ -41,7 +42,9 @@ SYNTHETIC = "<synthetic>"
 """the model of the program's own notices: no request"""
 UNTYPED = "(no type)"
 
+_ROWS = msgspec.json.Decoder(Row)
 _decode_progress = msgspec.json.Decoder(Progress).decode
+_decode_kind = msgspec.json.Decoder(ProgressKind).decode
 
 
 class Call(NamedTuple):
@@ -66,7 +69,7 @@ class Transcript:
         ignored: Rows by type that no figure needs.
     """
 
-    def __init__(self, role: Role, reading: Reading, calls: Calls, has_agent: Callable[[str], bool]) -> None:
+    def __init__(self, role: Role, calls: Calls, has_agent: Callable[[str], bool]) -> None:
         self.role = role
         self.tree = Tree()
         self.threads: list[Thread] = []
@@ -80,8 +83,8 @@ class Transcript:
         self.copies = 0
         self.unfinished = False
         self.main: Thread | None = None
-        self._reading = reading
-        self._names = reading.names
+        self._reading = calls.reading
+        self._names = calls.reading.names
         self._facts = calls.facts
         self._has_agent = has_agent
         self._last_side: Thread | None = None
@@ -117,7 +120,7 @@ class Transcript:
         path = self.role.path
         lines = JsonLines(
             path,
-            Row,
+            _ROWS,
             prepare=prepare,
             is_record=is_record,
             max_line_bytes=self._reading.max_line_bytes,
@@ -498,16 +501,21 @@ class Transcript:
 
     def _progress(self, line: int, row: Row) -> None:
         """Progress rows stand in the chain of parents, but only copies of a lost subagent are used (section 6)."""
+        data = bytes(row.data)
         try:
-            progress = _decode_progress(bytes(row.data) or b"{}")
+            kind = "progress/" + (_decode_kind(data).type or UNTYPED)
         except (ValueError, RecursionError):
-            progress = Progress()
-        kind = f"progress/{progress.type or UNTYPED}"
-        agent_id = progress.agentId
-        inner = progress.message
+            kind = "progress/" + UNTYPED
         if self._enter(line, row, kind) is None:
             return
-        if kind != "progress/agent_progress" or not agent_id or inner is None or self._has_agent(agent_id):
+        agent_id = inner = None
+        if kind == "progress/agent_progress":
+            try:
+                progress = _decode_progress(data)
+                agent_id, inner = progress.agentId, progress.message
+            except (ValueError, RecursionError):
+                pass
+        if agent_id is None or inner is None or self._has_agent(agent_id):
             self.ignored[kind] += 1
             return
         thread = self._agents.get(agent_id)

@@ -117,10 +117,15 @@ class Row(Struct, gc=False):
     costUSD: Number = None  # noqa: N815
 
 
-class Progress(Struct, gc=False):
-    """`data` of a progress row: for `agent_progress` a copy of one of the subagent's rows."""
+class ProgressKind(Struct, gc=False):
+    """`data` of a progress row, as far as all of them go."""
 
     type: str = ""
+
+
+class Progress(Struct, gc=False):
+    """`data` of an `agent_progress` row: a copy of one of the subagent's rows."""
+
     agentId: str | None = None  # noqa: N815
     message: Row | None = None
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dedupstats.model import ReadOnly
-from dedupstats.sources.base import Names, Provenance, Reading, Tool
+from dedupstats.sources.base import Reading, Tool
 from dedupstats.sources.calls import keys
 from dedupstats.sources.measure import sha64, to_bytes, to_storable
 from dedupstats.sources.rtk_hook import hooked
@@ -85,12 +85,17 @@ class Facts(NamedTuple):
 
 
 class Calls:
-    """The facts of calls, remembered for those that come again (a repeated call is what this is all about)."""
+    """The facts of calls, remembered for those that come again (a repeated call is what this is all about).
+
+    Attributes:
+        reading: The import that this serves.
+        missing: The facts of a call that is not in its file.
+    """
 
     def __init__(self, reading: Reading) -> None:
-        self._names = reading.names
-        self._keep_targets = reading.keep_targets
+        self.reading = reading
         self._memo: dict[tuple[str, bytes, str | None], Facts] = {}
+        self._tools: dict[str, tuple[int, tuple[str, ...]]] = {}
         self.missing = Facts(
             NO_CALL, reading.names.tool(NO_CALL), None, None, None, None, None, None, None, None, 0
         )
@@ -115,40 +120,41 @@ class Calls:
 
     def _facts(self, name: str, arguments: bytes, cwd: str | None) -> Facts:
         call_key, args_sha64, norm_key = keys(name, arguments, cwd)
-        tool = declared(name)
-        target = _target(tool.target, arguments) if tool else None
-        shell_reads = rtk_mode = identity_bytes = None
-        if target is not None and name in SHELLS:
-            shell_reads = reads_only(target)
-            if name == HOOKED:
-                _, identity, rtk_mode = hooked(target)
-                identity_bytes = None if identity is None else len(to_bytes(identity))
+        known = self._tools.get(name)
+        if known is None:
+            known = self._tools[name] = self._tool(name)
+        tool_key, members = known
+        target = _target(members, arguments) if members else None
+        target_sha64 = shell_reads = rtk_mode = identity_bytes = None
+        if target is not None:
+            target_sha64 = sha64(to_bytes(target))
+            if name in SHELLS:
+                shell_reads = reads_only(target)
+                if name == HOOKED:
+                    _, identity, rtk_mode = hooked(target)
+                    identity_bytes = None if identity is None else len(to_bytes(identity))
+            target = to_storable(target) if self.reading.keep_targets else None
         return Facts(
             name,
-            tool_key(self._names, name),
+            tool_key,
             call_key,
             args_sha64,
             norm_key,
-            None if target is None else sha64(to_bytes(target)),
-            to_storable(target) if target is not None and self._keep_targets else None,
+            target_sha64,
+            target,
             shell_reads,
             rtk_mode,
             identity_bytes,
             len(arguments),
         )
 
-
-def declared(name: str) -> Tool | None:
-    """What is declared about a tool, or None."""
-    return TOOLS.get(name.removeprefix(ACP_PREFIX))
-
-
-def tool_key(names: Names, name: str) -> int:
-    """The key of a tool with what is declared about it."""
-    tool = declared(name)
-    if tool is None:
-        return names.tool(name)
-    return names.tool(name, tool.category, tool.read_only, tool.provenance)
+    def _tool(self, name: str) -> tuple[int, tuple[str, ...]]:
+        """Key of a tool, and the arguments that name its target."""
+        tool = TOOLS.get(name.removeprefix(ACP_PREFIX))
+        names = self.reading.names
+        if tool is None:
+            return names.tool(name), ()
+        return names.tool(name, tool.category, tool.read_only, tool.provenance), tool.target
 
 
 class _Arguments(msgspec.Struct, gc=False):
