@@ -119,11 +119,12 @@ def views(store: Store) -> list[tuple[str, str | None, str, str]]:
         ('skipped', 'unit_key', 'BIGINT', 'key of the source unit')
     """
     return store.query(
-        "select view_name, null as column_name, '' as type, comment from duckdb_views() "
+        "select view_name, column_name, type, comment from ("
+        "select view_name, null as column_name, '' as type, comment, 0 as place from duckdb_views() "
         "where schema_name = 'main' and not internal "
         "union all "
-        "select c.table_name, c.column_name, c.data_type, c.comment from duckdb_columns() c "
+        "select c.table_name, c.column_name, c.data_type, c.comment, c.column_index from duckdb_columns() c "
         "join duckdb_views() v on v.view_name = c.table_name and v.schema_name = c.schema_name "
-        "where c.schema_name = 'main' and not v.internal "
-        "order by view_name, column_name nulls first"
+        "where c.schema_name = 'main' and not v.internal"
+        ") order by view_name, place"
     )

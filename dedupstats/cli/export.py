@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupstats.cli.options import Db
+from dedupstats.cli.options import Db, opened
 
 
 def export(
@@ -27,9 +27,8 @@ def export(
     """
     from dedupstats.analytics.export import export_views
     from dedupstats.report.text import count, safe_text
-    from dedupstats.store import open_store
 
-    with open_store(db, read_only=True) as store:
+    with opened(db) as store:
         written = export_views(store, folder, force=force)
     for path, rows in written:
         typer.echo(f"{safe_text(str(path))}  {count(rows)} rows")

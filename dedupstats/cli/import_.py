@@ -11,9 +11,22 @@ import typer
 from dedupstats.cli.options import Db
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from dedupstats.ingest import ImportSummary
+    from dedupstats.store import Store
 
 _SHOWN_FAULTS = 10
+_MAX_LINE_MIB = 16
+_THOUSAND = 1000
+
+_NO_RESULTS = frozenset({"rtk"})
+"""sources whose records hold no tool results"""
+_RETENTION = {
+    "claude_code": "Claude Code deletes its logs after 30 days (cleanupPeriodDays); what is imported stays",
+    "rtk": "RTK deletes its rows after 90 days; import figures show what it still has",
+}
+"""said once, at the first import that reads such logs (fault case X17)"""
 
 
 def import_logs(
@@ -34,7 +47,7 @@ def import_logs(
     ] = False,
     max_line_mib: Annotated[
         int, typer.Option("--max-line-mib", min=1, help="Longer lines are skipped and counted.")
-    ] = 16,
+    ] = _MAX_LINE_MIB,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name every skipped record and every file not recognised.")
     ] = False,
@@ -60,13 +73,21 @@ def import_logs(
             max_line_bytes=max_line_mib * 1024 * 1024,
             progress=progress.update,
         )
-        details = _skipped(db_store=store) if verbose else []
-    describe(summary, verbose=verbose)
+        is_empty = not store.query("select 1 from unit where source <> 'unknown' limit 1")
+        details = _skipped(store) if verbose else []
+    describe(summary, verbose=verbose, is_fatal=is_empty or bool(paths))
     for line in details:
         typer.echo(line, err=True)
+    unchanged = sum(summary.units_unchanged.values())
+    if unchanged and (keep_content or no_targets or max_line_mib != _MAX_LINE_MIB):
+        typer.echo(
+            f"{unchanged:,} unchanged {_noun(unchanged, 'log')} not read again: --force applies the options "
+            "to them too",
+            err=True,
+        )
     if strict and summary.has_faults:
         raise GateError(
-            f"{summary.skipped} records skipped, {len(summary.unreadable)} files unreadable",
+            f"{_many(summary.skipped, 'record')} skipped, {_many(len(summary.unreadable), 'file')} not readable",
             "see them with --verbose, or leave out --strict",
         )
 
@@ -75,8 +96,8 @@ class _Progress:
     """A progress bar on a terminal, nothing when piped."""
 
     def __init__(self) -> None:
-        self._bar = None
-        self._task = None
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
 
     def __enter__(self) -> _Progress:
         return self
@@ -103,78 +124,141 @@ class _Progress:
             )
             self._bar.start()
             self._task = self._bar.add_task("", total=total)
-        self._bar.update(self._task, completed=done)
+        if self._task is not None:
+            self._bar.update(self._task, completed=done)
 
 
-def describe(summary: ImportSummary, *, verbose: bool = False) -> None:
+def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = True) -> None:
     """Say what an import found and did: results to stdout, faults to stderr, one line each.
 
     Args:
         summary: What `import_paths` returned.
         verbose: Name every file that was not recognised or not readable.
+        is_fatal: Finding nothing is an error; else a note, because earlier imports found something.
 
     Raises:
-        NothingFoundError: Nothing was found, not even by an earlier import.
+        NothingFoundError: Nothing was found.
     """
     from dedupstats.errors import NothingFoundError
     from dedupstats.report.text import safe_text
 
     titles = _titles()
-    for place in summary.places:
-        state = "searched" if place.exists else "not there"
-        typer.echo(f"{titles.get(place.source, place.source):<14}{safe_text(place.place)} ({state})", err=True)
-    if not summary.files and not summary.files_gone:
+    if not summary.files and is_fatal:
+        for line in notes(summary, verbose=verbose):
+            typer.echo(safe_text(line), err=True)
         raise NothingFoundError(
-            _nothing(summary), "name a file or folder: dedupstats import PATH (formats: " + ", ".join(titles.values()) + ")"
+            safe_text(_nothing(summary)),
+            f"name a file or folder: dedupstats import PATH (reads logs of {', '.join(titles.values())})",
         )
+    width = max([len(place.place) for place in summary.places], default=0)
+    for place in summary.places:
+        if place.exists or not summary.files:
+            found = f"{_many(place.files, 'file')}, {size(place.bytes)}" if place.exists else "not there"
+            typer.echo(safe_text(f"{place.place:<{width}}  {found}"))
     for source, files in sorted(summary.files.items()):
-        read, unchanged = summary.units_read[source], summary.units_unchanged[source]
-        typer.echo(
-            f"{titles.get(source, source)}: {_many(files, 'file')}, {read:,} units read, {unchanged:,} unchanged, "
-            f"{_many(summary.emissions[source], 'tool result')} read"
-        )
+        typer.echo(f"{titles.get(source, source)}: {_found(summary, source, files)}")
     if summary.records:
         typer.echo(
-            f"{summary.records:,} records = {summary.used:,} used + {summary.copies:,} copies + "
+            f"{_many(summary.records, 'record')} = {summary.used:,} used + {summary.copies:,} copies + "
             f"{summary.ignored:,} ignored by type + {summary.skipped:,} skipped ({summary.seconds:.1f} s)"
         )
+    elif summary.files:
+        typer.echo(f"Nothing new ({summary.seconds:.1f} s)")
     for line in notes(summary, verbose=verbose):
         typer.echo(safe_text(line), err=True)
+
+
+def _found(summary: ImportSummary, source: str, files: int) -> str:
+    """`220 files, 31.2 MB; 143 logs read (12 unchanged), 3,810 tool results`."""
+    read, unchanged = summary.units_read[source], summary.units_unchanged[source]
+    parts = f"{_many(files, 'file')}, {size(summary.bytes[source])}; "
+    if not read:
+        return parts + (f"{_many(unchanged, 'log')} unchanged" if unchanged else "none readable")
+    parts += f"{_many(read, 'log')} read"
+    if unchanged:
+        parts += f", {unchanged:,} unchanged"
+    if source in _NO_RESULTS:
+        return parts
+    return f"{parts}, {_many(summary.emissions[source], 'tool result')}"
 
 
 def notes(summary: ImportSummary, *, verbose: bool = False) -> list[str]:
     """What went not as usual: unreadable, unrecognised, unfinished, gone, without any result."""
     lines = [f"not readable: {path}: {reason}" for path, reason in summary.unreadable]
     if not verbose and len(lines) > _SHOWN_FAULTS:
-        lines[_SHOWN_FAULTS:] = [f"and {len(lines) - _SHOWN_FAULTS:,} more not readable; --verbose names them"]
+        lines[_SHOWN_FAULTS:] = [
+            f"and {len(lines) - _SHOWN_FAULTS:,} more not readable; --verbose names them"
+        ]
     if summary.unrecognised:
-        lines.append(f"{_many(len(summary.unrecognised), 'file')} not recognised as a log")
+        hint = "" if verbose else "; --verbose names " + ("it" if len(summary.unrecognised) == 1 else "them")
+        lines.append(f"{_many(len(summary.unrecognised), 'file')} not recognised as a log{hint}")
         if verbose:
             lines.extend(f"  not recognised: {path}" for path in summary.unrecognised)
     if summary.skipped:
-        lines.append(f"{_many(summary.skipped, 'record')} skipped; see: dedupstats sql 'from skipped'")
+        lines.append(f'{_many(summary.skipped, "record")} skipped; see: dedupstats sql "from skipped"')
     if summary.unfinished:
-        lines.append(f"{_many(summary.unfinished, 'last line')} still being written; the next import takes it")
-    if summary.files_gone:
-        lines.append(f"{_many(summary.files_gone, 'file')} gone since an earlier import; the figures stay")
-    if summary.records and not sum(summary.emissions.values()) and not summary.files["rtk"]:
+        is_are = "is" if summary.unfinished == 1 else "are"
         lines.append(
-            "records were read, but no tool result among them: "
-            f"{summary.ignored:,} ignored by type, {summary.skipped:,} skipped; see: dedupstats sql 'from ignored'"
+            f"{_many(summary.unfinished, 'last line')} {is_are} still being written; the next import takes "
+            + ("it" if summary.unfinished == 1 else "them")
+        )
+    if summary.files_gone_now:
+        lines.append(
+            f"{_many(summary.files_gone_now, 'file')} gone since the last import "
+            f"({summary.files_gone:,} in all); the figures stay"
+        )
+    lines.extend(_RETENTION[source] for source in summary.new_sources if source in _RETENTION)
+    read = [source for source, units in summary.units_read.items() if units and source not in _NO_RESULTS]
+    if read and summary.records and not any(summary.emissions[source] for source in read):
+        lines.append(
+            f"{_many(summary.records, 'record')} read, but no tool result among them: {_why(summary)}; "
+            'see: dedupstats sql "from ignored"'
         )
     return lines
 
 
+def _why(summary: ImportSummary) -> str:
+    """Where the records went, if no tool result came out (fault case P22)."""
+    parts = {
+        "used for other than results (messages, requests)": summary.used,
+        "ignored by type": summary.ignored,
+        "copies": summary.copies,
+        "skipped": summary.skipped,
+    }
+    return ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
+
+
 def _nothing(summary: ImportSummary) -> str:
-    if summary.places:
-        return "no agent logs in the default places: " + ", ".join(place.place for place in summary.places)
     if summary.unreadable:
-        return f"nothing could be read: {summary.unreadable[0].path}: {summary.unreadable[0].reason}"
-    return f"no agent logs there ({_many(len(summary.unrecognised), 'file')} looked at, none recognised)"
+        first = summary.unreadable[0]
+        return f"nothing could be read: {first.path}: {first.reason}"
+    if summary.places:
+        places = (f"{place.place}{' (no logs in it)' if place.exists else ''}" for place in summary.places)
+        return f"no agent logs in the default places: {', '.join(places)}"
+    looked_at = len(summary.unrecognised)
+    return f"no agent logs there ({_many(looked_at, 'file')} looked at, none recognised)"
+
+
+def size(number: int) -> str:
+    """Bytes as people read them.
+
+    Example:
+        >>> size(0), size(999), size(31_200_000)
+        ('0 B', '999 B', '31.2 MB')
+    """
+    value, units = float(number), ["B", "kB", "MB", "GB", "TB"]
+    while value >= _THOUSAND and len(units) > 1:
+        value /= _THOUSAND
+        units.pop(0)
+    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
 def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return f"{number:,} {_noun(number, noun)}"
+
+
+def _noun(number: int, noun: str) -> str:
+    return noun if number == 1 else noun + "s"
 
 
 def _titles() -> dict[str, str]:
@@ -183,12 +267,12 @@ def _titles() -> dict[str, str]:
     return {source.name: source.title for source in all_sources()}
 
 
-def _skipped(db_store: object) -> list[str]:
+def _skipped(store: Store) -> list[str]:
     from dedupstats.report.text import safe_text
-    from dedupstats.store import Store
 
-    assert isinstance(db_store, Store)
     return [
         safe_text(f"skipped: {path}:{line}: {reason}")
-        for path, line, reason in db_store.query("select path, line, reason from skipped order by all")
+        for path, line, reason in store.query(
+            "select path, line, reason from skipped where line > 0 order by all"
+        )
     ]

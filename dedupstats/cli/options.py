@@ -1,11 +1,17 @@
-"""Options that several commands share, declared once."""
+"""Options that several commands share, declared once, and how commands open the store."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedupstats.store import Store
 
 Db = Annotated[
     Path | None,
@@ -17,3 +23,27 @@ Db = Annotated[
         rich_help_panel="Store",
     ),
 ]
+
+
+@contextmanager
+def opened(db: Path | None) -> Iterator[Store]:
+    """The store for reading, with a word on stderr if an import was stopped half-way.
+
+    Raises:
+        StoreError: As `dedupstats.store.open_store`.
+    """
+    from dedupstats.store import open_store
+
+    with open_store(db, read_only=True) as store:
+        warn_if_stale(store)
+        yield store
+
+
+def warn_if_stale(store: Store) -> None:
+    """Say on stderr that the figures are those of the last finished import, if a later one was stopped."""
+    if store.is_stale:
+        typer.echo(
+            "the last import was stopped before its end: figures leave out or mix what it read; "
+            "type `dedupstats import` to finish it",
+            err=True,
+        )

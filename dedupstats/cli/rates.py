@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db
+from dedupstats.cli.options import Db, opened
 
 if TYPE_CHECKING:
     from dedupstats.analytics.rates import Rates
@@ -59,11 +59,10 @@ def rates(
     from dedupstats.analytics.rates import rates as calculate
     from dedupstats.report import rate_tables
     from dedupstats.report.tables import check_destination
-    from dedupstats.store import open_store
 
     check_destination(form, output)
     window = _window(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
-    with open_store(db, read_only=True) as store:
+    with opened(db) as store:
         _check(store, window)
         found = calculate(store, by=by, key=key, all_rules=all_rules, window=window)
         notes = _notes(store, found)

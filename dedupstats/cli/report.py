@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db
+from dedupstats.cli.options import Db, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,12 +86,11 @@ def report(  # noqa: PLR0917
     """
     from dedupstats.cli.rates import _window as window_of
     from dedupstats.report import build
-    from dedupstats.store import open_store
 
     outputs = [(path, form or _format_of(path)) for path in output or ()]
     _check_output(form, outputs, brief=brief)
     window = window_of(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
-    with open_store(db, read_only=True) as store:
+    with opened(db) as store:
         _check_scope(store, window)
         made = build(store, window=window, anonymize=anonymize, full_paths=full_paths)
     if not outputs:

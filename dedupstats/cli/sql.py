@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db
+from dedupstats.cli.options import Db, warn_if_stale
 
 if TYPE_CHECKING:
     from dedupstats.report.tables import Kind, Table
@@ -45,6 +45,7 @@ def sql(
         raise UsageError("give either a query or --views", 'e.g. dedupstats sql "from session limit 5"')
     check_destination(form, output)
     with open_locked(db) as store:
+        warn_if_stale(store)
         if query is None:
             names = ("view", "column", "type", "comment")
             table = Table("", tuple(Column(name) for name in names), listed(store))

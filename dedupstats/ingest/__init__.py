@@ -12,17 +12,16 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from dedupstats import history
-from dedupstats.errors import StoreError, UnreadableUnitError
+from dedupstats.errors import UnreadableUnitError
+from dedupstats.ingest.find import is_gone, real_path
 from dedupstats.ingest.plan import Plan, unreadable
-from dedupstats.ingest.summary import ImportSummary, Progress
-from dedupstats.ingest.write import Batch, UnitRows, append, delete_paths
+from dedupstats.ingest.summary import ImportSummary, Progress, Unreadable
+from dedupstats.ingest.write import Batch, UnitRows, append, delete_paths, met
 from dedupstats.sources import all_sources
 from dedupstats.sources.base import MAX_LINE_BYTES, Names, Reading, Source, Unit, hash64
-from dedupstats.sources.measure import to_storable
-from dedupstats.store.store import IMPORT_MEMORY
+from dedupstats.sources.probe import WAL_SUFFIX
+from dedupstats.store.store import IMPORT_MEMORY, WRITE_ERRORS, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +63,8 @@ def import_paths(
         What was found, read, skipped.
 
     Raises:
-        NothingFoundError: A path does not exist, or no log was found and the store is empty.
+        NothingFoundError: A path does not exist. That no log was found is no error here: see `files` of the
+            summary.
         StoreError: The store cannot be written (a full disk, for one).
 
     Example:
@@ -75,19 +75,15 @@ def import_paths(
     """
     begun = time.monotonic()
     run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), force=force)
-    environment = os.environ if environment is None else environment
     try:
         store.query(f"set memory_limit = '{IMPORT_MEMORY}'")
         store.query("set checkpoint_threshold = '1GB'")
         with ExitStack() as probes:
-            plan = run.plan
-            run.read(plan.units(plan.roots(paths, environment), probes), progress)
+            roots = run.plan.roots(paths, os.environ if environment is None else environment)
+            run.read(run.plan.units(roots, probes), progress)
         run.finish()
-    except duckdb.Error as error:
-        raise StoreError(
-            f"cannot write {store.path}: {str(error).splitlines()[0]}",
-            "what was committed before is kept; free some disk space, then type the same again",
-        ) from error
+    except WRITE_ERRORS as error:
+        raise refused(store.path, error) from error
     run.summary.seconds = time.monotonic() - begun
     return run.summary
 
@@ -101,52 +97,60 @@ class _Import:
         self.summary = ImportSummary()
         self.sources: dict[str, Source] = {source.name: source for source in all_sources()}
         self.plan = Plan(store, self.sources, self.summary, force=force)
-        self.batch = Batch(store, reading.names)
-        self.read_paths: list[str] = []
+        self.batch = Batch(store, reading.names, self.plan)
+        self._read_units: list[int] = []
 
     def read(self, units: list[Unit], progress: Progress | None) -> None:
         """Read units one by one; commit them in batches of whole units."""
-        with _no_collector():
-            self._read(units, progress)
-
-    def _read(self, units: list[Unit], progress: Progress | None) -> None:
         total = sum(file.size for unit in units for file in unit.files)
         done = 0
-        for unit in units:
-            unit_key = hash64(unit.source, unit.key)
-            rows = UnitRows(unit_key, unit)
-            try:
-                for record in self.sources[unit.source].read(unit, self.reading):
-                    rows.take(record)
-            except UnreadableUnitError as error:
-                fault = unreadable(unit.key, error)
-                self.summary.unreadable.append(fault)
-                self.batch.note_unreadable(unit.source, unit.key, fault.reason)
-            except Exception as error:
-                error.add_note(f"while reading {unit.key}")
-                raise
-            else:
-                rows.files = [self.plan.file_row(file, unit_key) for file in unit.files]
-                self._count(unit, rows)
-                self.batch.add(rows)
-            for probe in unit.probes.values():
-                probe.close()
-            done += sum(file.size for file in unit.files)
-            if self.batch.is_full:
-                self.batch.commit()
-                gc.collect(0)
-            if progress is not None:
-                progress(done, total, unit.key)
-        for path, reason in self.plan.broken:
-            self.batch.note_unreadable("unknown", path, reason)
-        self.batch.commit()
+        with _no_collector():
+            for unit in units:
+                size = sum(file.size for file in unit.files)
+                self._take(unit)
+                for probe in unit.probes.values():
+                    probe.close()
+                    probe.forget()
+                done += size
+                if self.batch.is_full:
+                    self.batch.commit()
+                    gc.collect(0)
+                if progress is not None:
+                    progress(done, total, unit.key)
+            for path, reason in self.plan.broken:
+                self.batch.note_unreadable("unknown", path, path, reason)
+            self.batch.drop(self.plan.dropped)
+            self.batch.commit()
+
+    def _take(self, unit: Unit) -> None:
+        """Read one unit into the batch; one that cannot be read is noted and keeps the rows that it had."""
+        unit_key = hash64(unit.source, unit.key)
+        rows = UnitRows(unit_key, unit)
+        try:
+            for record in self.sources[unit.source].read(unit, self.reading):
+                rows.take(record)
+        except UnreadableUnitError as error:
+            first = unit.files[0].path
+            fault = unreadable(first, error)
+            self.summary.unreadable.append(fault)
+            self.batch.note_unreadable(unit.source, unit.key, first, fault.reason)
+            return
+        except Exception as error:
+            error.add_note(f"while reading {unit.key}")
+            raise
+        for path, reason in rows.finish().items():
+            self.summary.unreadable.append(Unreadable(path, reason))
+            self.batch.note_unreadable(unit.source, unit.key, path, reason)
+        rows.files = [self.plan.file_row(file, unit_key) for file in unit.files]
+        self._count(unit, rows)
+        self.batch.add(rows)
 
     def _count(self, unit: Unit, rows: UnitRows) -> None:
         summary = self.summary
+        self._read_units.append(rows.unit_key)
         summary.units_read[unit.source] += 1
         summary.emissions[unit.source] += sum(not emission.is_return for emission in rows.emissions)
         for count in rows.counts:
-            self.read_paths.append(to_storable(count.path))
             summary.records += count.records
             summary.used += count.used
             summary.copies += count.copies
@@ -157,41 +161,67 @@ class _Import:
     def finish(self) -> None:
         """Mark what is gone, settle the history if anything changed, fold the log into the file."""
         store, plan, now = self.store, self.plan, time.time_ns() // 1000
+        gone, back = self._gone_and_back()
+        # nothing hangs on strangers and on notes of what could not be read: they go with their files
+        vanished = [
+            path
+            for path, known in plan.known.items()
+            if known.unit_key is None and path not in plan.seen and is_gone(real_path(path))
+        ]
+        unnoted = [path for path in plan.notes if path not in plan.seen and is_gone(real_path(path))]
+        if gone or back or vanished or plan.notes or plan.strangers or plan.has_new_judges or store.is_stale:
+            with store.transaction():
+                _mark(store, gone, now)
+                _mark(store, back, None)
+                delete_paths(store, "raw.skipped", unnoted, "line = 0 and")
+                delete_paths(store, "raw.file", [*vanished, *(row[0] for row in plan.strangers)])
+                append(store, "raw.file", plan.strangers)
+                store.query("delete from raw.meta where key = 'judges'")
+                store.query("insert into raw.meta values ('judges', ?)", [plan.judges])
+                store.query(_DROP_EMPTY_UNITS)
+                if store.is_stale:
+                    history.complete(store)
+                    store.query("delete from raw.meta where key = 'stale'")
+            store.checkpoint()
+        self._count_copies()
+
+    def _gone_and_back(self) -> tuple[list[str], list[str]]:
+        """Files of units that have vanished, and that are here again, since the store was last told."""
         gone, back = [], []
-        for path, known in plan.known.items():
-            if known.unit_key is None:
+        for path, known in self.plan.known.items():
+            # a write-ahead log comes and goes with the work on its database
+            if known.unit_key is None or path.endswith(WAL_SUFFIX):
                 continue
-            here = path in plan.seen or os.path.exists(path)
-            if not here and not known.gone:
-                gone.append(path)
-            elif here and known.gone:
+            if path not in self.plan.seen and is_gone(real_path(path)):
+                gone.append((path, known.gone))
+            elif known.gone:
                 back.append(path)
-        self.summary.files_gone = len(gone) + sum(
-            known.gone for path, known in plan.known.items() if path not in back
-        )
-        is_stale = bool(store.query("select 1 from raw.meta where key = 'stale'"))
-        if not (gone or back or plan.strangers or is_stale):
-            return
-        with store.transaction():
-            _mark(store, gone, now)
-            _mark(store, back, None)
-            delete_paths(store, "raw.file", [row[0] for row in plan.strangers])
-            append(store, "raw.file", plan.strangers)
-            if is_stale:
-                history.complete(store)
-                store.query("delete from raw.meta where key = 'stale'")
-                self._count_copies()
-        store.checkpoint()
+        self.summary.files_gone = len(gone)
+        new = [path for path, is_known in gone if not is_known]
+        self.summary.files_gone_now = len(new)
+        return new, back
 
     def _count_copies(self) -> None:
-        """Tell the records that turned out to be copies only beside other files from those that are used."""
-        read = self.store.query(
-            "select coalesce(sum(copies), 0) from file where path in (select unnest(?::varchar[]))",
-            [self.read_paths],
+        """Move results that the history found to be copies from used to copies, as the view `file` has it."""
+        if not self._read_units:
+            return
+        self.store.query("create or replace temp table met (unit_key bigint)")
+        append(self.store, "met", [(key,) for key in self._read_units])
+        ((copies,),) = self.store.query(
+            "select coalesce(sum(f.copies), 0) - coalesce(sum(n.copies), 0) from file f "
+            "join raw.file_count n on n.unit_key = f.unit_key and n.path = f.path "
+            "where f.unit_key in (select unit_key from met)"
         )
-        copies = int(read[0][0])
-        self.summary.used -= copies - self.summary.copies
-        self.summary.copies = copies
+        self.store.query("drop table met")
+        self.summary.used -= int(copies)
+        self.summary.copies += int(copies)
+
+
+_DROP_EMPTY_UNITS = """
+delete from raw.unit
+where unit_key not in (select unit_key from raw.file where unit_key is not null)
+    and unit_key not in (select unit_key from raw.skipped)
+"""
 
 
 @contextmanager
@@ -207,5 +237,7 @@ def _no_collector() -> Iterator[None]:
 
 
 def _mark(store: Store, paths: list[str], gone_at: int | None) -> None:
-    for path in paths:
-        store.query("update raw.file set gone_at = ? where path = ?", [gone_at, to_storable(path)])
+    """Set the time at which files were found to be gone, or None for those that are here again."""
+    if paths:
+        with met(store, paths):
+            store.query("update raw.file set gone_at = ? where path in (select path from met)", [gone_at])

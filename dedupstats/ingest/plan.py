@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dedupstats._version import __version__
 from dedupstats.errors import DedupstatsError, NothingFoundError, UnreadableUnitError
 from dedupstats.ingest import find
 from dedupstats.ingest.summary import Found, ImportSummary, Unreadable
-from dedupstats.ingest.write import WAL_SUFFIX
 from dedupstats.sources.base import FileInfo, Source, Unit, hash64
 from dedupstats.sources.measure import to_storable
-from dedupstats.sources.probe import BOM, SQLITE_MAGIC, WAL_MAGICS, Probe
+from dedupstats.sources.probe import BOM, SQLITE_MAGIC, WAL_MAGICS, WAL_SUFFIX, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import ExitStack
 
     from dedupstats.store import Store
+
+OPEN_COPIES = 16
+"""private copies of databases that wait, opened, for their unit to be read; further ones are made anew"""
 
 
 class _Known(NamedTuple):
@@ -34,8 +38,12 @@ class Plan:
     """What one import has to read, and what it met on the way.
 
     Attributes:
-        seen: Paths that this run met.
+        known: What the store knows of files, by path as stored (`to_storable`).
+        notes: Files that could not be read when last tried: unit and reason, by path as stored.
+        seen: Paths, as stored, that this run met.
         strangers: Rows of `raw.file` for files that no source claims.
+        dropped: Paths, as stored, of files that belonged to a unit and now are nobody's.
+        broken: Files that cannot be read, so that nobody knows whose they are.
     """
 
     def __init__(
@@ -44,7 +52,6 @@ class Plan:
         self.force = force
         self.summary = summary
         self.sources = sources
-        self.broken: list[Unreadable] = []
         self.known = {
             path: _Known(size, mtime, mark, unit, gone)
             for path, size, mtime, mark, unit, gone in store.query(
@@ -55,34 +62,63 @@ class Plan:
             key: (source, name)
             for key, source, name in store.query("select unit_key, source, key from raw.unit")
         }
+        self.notes: dict[str, tuple[int, str]] = {
+            path: (unit, reason)
+            for path, unit, reason in store.query(
+                "select path, unit_key, reason from raw.skipped where line = 0"
+            )
+        }
+        self._failed_units = {unit for unit, _ in self.notes.values()}
+        self._known_sources = {name for name, _ in self.unit_keys.values()}
+        self.judges = f"dedupstats {__version__}: {' '.join(sorted(sources))}"
+        # another version, or one with further sources, may know files that were strangers before
+        judged_by = store.query("select value from raw.meta where key = 'judges'")
+        self.has_new_judges = judged_by != [(self.judges,)]
         self.fingerprints: dict[str, bytes] = {}
         self.seen: set[str] = set()
         self.strangers: list[tuple[Any, ...]] = []
+        self.dropped: list[str] = []
+        self.broken: list[Unreadable] = []
+        self._roots_of_places: list[str] = []
+        self._copies_open = 0
+
+    # -- where to look ------------------------------------------------------------------------------------
 
     def roots(self, paths: Sequence[str | Path] | None, environment: Mapping[str, str]) -> list[str]:
-        """What to walk: the paths given with their companions, or every source's default places."""
-        roots: list[str] = []
+        """What to walk: the paths given with their companions, or every source's default places.
+
+        Raises:
+            NothingFoundError: A path does not exist or is neither file nor folder.
+        """
         if paths is None:
-            for source in self.sources.values():
-                for place in source.places(environment, Path.home(), sys.platform):
-                    exists = place.path.exists()
-                    self.summary.places.append(Found(source.name, place.shown_as, 0, exists))
-                    if exists:
-                        roots.append(str(place.path))
-            return roots
+            return self._default_roots(environment)
+        roots: list[str] = []
         for path in paths:
-            if not os.path.lexists(path):
-                raise NothingFoundError(
-                    f"no such file or folder: {path}", "check the spelling, or leave it out"
-                )
-            full = os.path.realpath(path)
+            full, is_folder = _checked(path)
             roots.append(full)
-            if os.path.isfile(full):
-                beside = [full + WAL_SUFFIX]
-                for source in self.sources.values():
-                    beside.extend(source.companions(full))
-                roots.extend(name for name in beside if os.path.exists(name))
+            if is_folder:
+                continue
+            # a log goes with its database, whichever was named
+            base = full.removesuffix(WAL_SUFFIX)
+            beside = [base, base + WAL_SUFFIX]
+            for source in self.sources.values():
+                beside.extend(source.companions(full))
+            roots.extend(name for name in beside if name != full and os.path.exists(name))
         return roots
+
+    def _default_roots(self, environment: Mapping[str, str]) -> list[str]:
+        roots = []
+        home = _home(environment)
+        for source in self.sources.values():
+            for place in source.places(environment, home, sys.platform):
+                exists = os.path.exists(place.path)
+                self.summary.places.append(Found(source.name, place.shown_as, exists))
+                self._roots_of_places.append(os.path.realpath(place.path) if exists else "")
+                if exists:
+                    roots.append(str(place.path))
+        return roots
+
+    # -- what to read -------------------------------------------------------------------------------------
 
     def units(self, roots: list[str], probes: ExitStack) -> list[Unit]:
         """The units that have to be read, sorted; what is unchanged is only counted."""
@@ -90,107 +126,168 @@ class Plan:
             roots, lambda path, reason: self.summary.unreadable.append(Unreadable(path, reason))
         )
         self.seen.update(to_storable(file.path) for file in found)
-        units: dict[tuple[str, str], Unit] = {}
-        touched: set[tuple[str, str]] = set()
-        logs = {file.path: file for file in found if not self._is_wal(file)}
-        for file in logs.values():
-            wal = _stat(file.path + WAL_SUFFIX)
-            known = self.known.get(to_storable(file.path))
-            changed = self.force or not self._unchanged(file, known) or self._wal_changed(file.path, wal)
-            if known is not None and not changed:
-                if known.unit_key is None:
+        units: dict[int, Unit] = {}
+        touched: set[int] = set()
+        for file in found:
+            if self._is_wal(file):
+                continue
+            wal = find.stat_file(file.path + WAL_SUFFIX)
+            probe = None
+            if self._is_unchanged(file, wal):
+                unit_key = self.known[to_storable(file.path)].unit_key
+                if unit_key is None:
                     self.summary.unrecognised.append(file.path)
                     continue
-                claim = self.unit_keys[known.unit_key]
-                probe = None
+                source, name = self.unit_keys[unit_key]
+                unit = Unit(source, find.real_path(name))
             else:
+                self._mark(file)
                 probe = probes.enter_context(Probe(file.path, file.size))
-                recognised = self._recognise(probe)
+                recognised = self._recognise(probe, file)
+                self._let_go(probe)
                 if recognised is None:
                     continue
-                claim = recognised
-                touched.add(claim)
-            unit = units.setdefault(claim, Unit(*claim))
-            unit.files.append(file)
+                unit = recognised
+                unit_key = hash64(unit.source, unit.key)
+                touched.add(unit_key)
+            unit = units.setdefault(unit_key, unit)
+            unit.files.extend([file] if wal is None else [file, wal])
             if probe is not None:
                 unit.probes[file.path] = probe
-            if wal is not None:
-                unit.files.append(wal)
-            self.summary.files[claim[0]] += 1
-        self._unite_with_known(units, touched)
-        for claim in units.keys() - touched:
-            self.summary.units_unchanged[claim[0]] += 1
-        return [units[claim] for claim in sorted(touched)]
+            self._count_found(unit.source, file)
+        self._unite_with_known({key: units[key] for key in touched})
+        for key in units.keys() - touched:
+            self.summary.units_unchanged[units[key].source] += 1
+        wanted = sorted((units[key] for key in touched), key=lambda unit: (unit.source, unit.key))
+        self.summary.new_sources = sorted({unit.source for unit in wanted} - self._known_sources)
+        return wanted
 
     def _is_wal(self, file: FileInfo) -> bool:
-        """A write-ahead log goes with its database, whichever was named."""
+        """A write-ahead log goes with its database; one that has lost it is nobody's."""
         if not file.path.endswith(WAL_SUFFIX):
             return False
         try:
-            with open(file.path, "rb") as opened:  # noqa: PTH123
-                return opened.read(4) in (*WAL_MAGICS, b"")
+            with open(file.path, "rb") as opened:
+                if opened.read(4) not in {*WAL_MAGICS, b""}:
+                    return False
         except OSError:
-            return True
+            pass  # reading its database will tell
+        if not os.path.exists(file.path.removesuffix(WAL_SUFFIX)):
+            self.summary.unrecognised.append(file.path)
+        return True
 
-    def _unchanged(self, file: FileInfo, known: _Known | None) -> bool:
-        if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+    def _is_unchanged(self, file: FileInfo, wal: FileInfo | None) -> bool:
+        """Whether a file can be left as it was read, or as it was found to be nobody's."""
+        stored = to_storable(file.path)
+        known = self.known.get(stored)
+        if known is None or self.force or stored in self.notes or known.unit_key in self._failed_units:
             return False
-        mark = self.fingerprints[file.path] = find.fingerprint(file) or b""
-        return mark == known.fingerprint
-
-    def _wal_changed(self, path: str, wal: FileInfo | None) -> bool:
-        known = self.known.get(to_storable(path + WAL_SUFFIX))
+        if known.unit_key is None and self.has_new_judges:
+            return False
+        if not self._is_same(file, known):
+            return False
+        known_wal = self.known.get(stored + WAL_SUFFIX)
         if wal is None:
-            return known is not None and not known.gone
-        return not self._unchanged(wal, known)
+            return known_wal is None or known_wal.gone
+        return known_wal is not None and self._is_same(wal, known_wal)
 
-    def _recognise(self, probe: Probe) -> tuple[str, str] | None:
-        """Source and unit key of a file, or None; strangers are noted, not to be probed again."""
+    def _is_same(self, file: FileInfo, known: _Known) -> bool:
+        if (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+            return False
+        return self._mark(file) == known.fingerprint
+
+    def _mark(self, file: FileInfo) -> bytes:
+        """The fingerprint, taken before the file is read: what changes meanwhile shows at the next import."""
+        mark = self.fingerprints.get(file.path)
+        if mark is None:
+            mark = self.fingerprints[file.path] = find.fingerprint(file) or b""
+        return mark
+
+    def _recognise(self, probe: Probe, file: FileInfo) -> Unit | None:
+        """The unit that a file belongs to, or None; strangers are noted, not to be probed again."""
         try:
-            if not _may_be_log(probe):
-                return None
-            for source in self.sources.values():
-                claim = source.claim(probe)
-                if claim is not None:
-                    return source.name, claim.unit_key
+            if _may_be_log(probe):
+                for source in self.sources.values():
+                    claim = source.claim(probe)
+                    if claim is not None:
+                        return Unit(source.name, claim.unit_key)
         except UnreadableUnitError as error:
-            self.summary.unreadable.append(unreadable(probe.path, error))
-            self.broken.append(self.summary.unreadable[-1])
+            self.broken.append(unreadable(probe.path, error))
+            self.summary.unreadable.append(self.broken[-1])
             return None
         self.summary.unrecognised.append(probe.path)
-        file = _stat(probe.path)
-        if file is not None:
-            self.strangers.append(self.file_row(file, None))
+        self.strangers.append(self.file_row(file, None))
+        known = self.known.get(to_storable(file.path))
+        if known is not None and known.unit_key is not None:
+            self.dropped.append(to_storable(file.path))
         return None
 
-    def _unite_with_known(self, units: dict[tuple[str, str], Unit], touched: set[tuple[str, str]]) -> None:
+    def _let_go(self, probe: Probe) -> None:
+        """Give back what a probe holds: thousands of files may wait for their unit to be read."""
+        if not probe.is_open or self._copies_open >= OPEN_COPIES:
+            probe.close()
+        else:
+            self._copies_open += 1
+        probe.forget()
+
+    def _count_found(self, source: str, file: FileInfo) -> None:
+        summary = self.summary
+        summary.files[source] += 1
+        summary.bytes[source] += file.size
+        for number, root in enumerate(self._roots_of_places):
+            if root and (file.path == root or file.path.startswith(root.rstrip(os.sep) + os.sep)):
+                place = summary.places[number]
+                summary.places[number] = place._replace(files=place.files + 1, bytes=place.bytes + file.size)
+                return
+
+    def _unite_with_known(self, units: dict[int, Unit]) -> None:
         """A unit is read whole: add the files it is known to have that this walk did not meet."""
-        keys = {hash64(*claim): claim for claim in touched}
-        for path, known in self.known.items():
-            claim = keys.get(known.unit_key) if known.unit_key is not None else None
-            if claim is None or path in self.seen or path.endswith(WAL_SUFFIX):
+        for stored, known in self.known.items():
+            unit = units.get(known.unit_key) if known.unit_key is not None else None
+            if unit is None or stored in self.seen or stored.endswith(WAL_SUFFIX):
                 continue
-            file = _stat(path)
+            file = find.stat_file(find.real_path(stored))
             if file is not None:
-                self.seen.add(path)
-                units[claim].files.append(file)
-        for claim in touched:
-            units[claim].files.sort()
+                self.seen.add(stored)
+                unit.files.append(file)
+        for unit in units.values():
+            unit.files.sort()
 
     def file_row(self, file: FileInfo, unit_key: int | None) -> tuple[Any, ...]:
         """The row of `raw.file` for a file as it was met."""
-        mark = self.fingerprints.get(file.path)
-        if mark is None:
-            mark = find.fingerprint(file) or b""
-        return (file.path, unit_key, file.size, file.mtime_ns, mark, None)
+        return (file.path, unit_key, file.size, file.mtime_ns, self._mark(file), None)
 
 
-def _stat(path: str) -> FileInfo | None:
+def _checked(path: str | Path) -> tuple[str, bool]:
+    """The real path of what a person named, and whether it is a folder."""
     try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return FileInfo(path, status.st_size, status.st_mtime_ns)
+        mode = os.stat(path).st_mode
+    except FileNotFoundError as error:
+        if os.path.islink(path):
+            message = f"{path} is a link to {os.readlink(path)}, which does not exist"
+        else:
+            message = f"no such file or folder: {path}"
+        raise NothingFoundError(message, "check the spelling, or leave it out") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise NothingFoundError(f"cannot look at {path}: {reason}", "name another file or folder") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise NothingFoundError(
+            f"{path} is neither a file nor a folder", "write what it holds to a file, and name that"
+        )
+    return os.path.realpath(path), stat.S_ISDIR(mode)
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    chosen = environment.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise NothingFoundError(
+            "it is not known where your home folder is", "set HOME, or name a file or folder"
+        ) from error
 
 
 def _may_be_log(probe: Probe) -> bool:
@@ -198,7 +295,7 @@ def _may_be_log(probe: Probe) -> bool:
     head = probe.head
     if head.startswith(SQLITE_MAGIC) or probe.path.endswith((".jsonl", ".json", ".db")):
         return True
-    return head.removeprefix(BOM).lstrip()[:1] == b"{"
+    return head.removeprefix(BOM).lstrip()[:1] == b"{" or b"\n{" in head
 
 
 def unreadable(path: str, error: DedupstatsError) -> Unreadable:

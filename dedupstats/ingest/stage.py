@@ -39,8 +39,7 @@ class Stages:
         ]
         narrowed = ", ".join(f"{column}::integer as {column}" for column in small)
         self._store.query(
-            f"create or replace temp table stage_{name} as "
-            f"select * replace ({narrowed}) from {table} limit 0"
+            f"create or replace temp table stage_{name} as select * replace ({narrowed}) from {table} limit 0"
         )
         return f"stage_{name}"
 

@@ -16,8 +16,10 @@ class Found(NamedTuple):
 
     source: str
     place: str
-    files: int
     exists: bool
+    files: int = 0
+    """recognised files below it, whatever their source"""
+    bytes: int = 0
 
 
 class Unreadable(NamedTuple):
@@ -32,15 +34,23 @@ class ImportSummary:
     """What an import found and did. Counts are of this import unless said otherwise."""
 
     places: list[Found] = field(default_factory=list)
+    """default places, if no path was given"""
     files: Counter[str] = field(default_factory=Counter)
     """recognised files by source"""
+    bytes: Counter[str] = field(default_factory=Counter)
+    """their size by source"""
     units_read: Counter[str] = field(default_factory=Counter)
     units_unchanged: Counter[str] = field(default_factory=Counter)
+    new_sources: list[str] = field(default_factory=list)
+    """sources of which the store held nothing before"""
     files_gone: int = 0
     """files of the store that vanished since; their rows stay"""
+    files_gone_now: int = 0
+    """those that this import was the first to miss"""
     emissions: Counter[str] = field(default_factory=Counter)
     """tool results read in this import, by source, copies included"""
     records: int = 0
+    """records read: used + copies + ignored + skipped"""
     used: int = 0
     copies: int = 0
     ignored: int = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import contextmanager
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -27,18 +29,20 @@ from dedupstats.model import (
 )
 from dedupstats.sources.base import Names, Unit, hash64
 from dedupstats.sources.measure import to_storable
+from dedupstats.sources.probe import WAL_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from dedupstats.ingest.plan import Plan
     from dedupstats.store import Store
 
 BATCH_ROWS = 30_000
 BATCH_FILES = 200
 """A transaction holds whole units until one of these is reached: small commits cost more than rows."""
 
-WAL_SUFFIX = "-wal"
-
+_WIDEST = 2**63
+"""integers of the store are signed and have 64 bits"""
 
 _BY_CONTEXT: dict[type, str] = {Turn: "raw.turn", Request: "raw.request", Entered: "raw.entered"}
 _BY_UNIT: dict[type, str] = {
@@ -75,6 +79,23 @@ class UnitRows:
         """Put a record where it belongs."""
         self._sinks[type(record)](record)
 
+    def finish(self) -> dict[str, str]:
+        """Set apart the files that could not be read while others of the unit could.
+
+        Returns:
+            Their paths with the reason. Such files are taken out of the unit, so that rows that they had
+            before stay, and are tried again at the next import.
+        """
+        if len(self.unit.files) == 1:
+            return {}  # a unit of one file fails as a whole
+        skipped: list[Skipped] = self.plain[Skipped]
+        failed = {record.path: record.reason for record in skipped if record.line == 0}
+        if failed:
+            self.plain[Skipped] = [record for record in skipped if record.path not in failed]
+            self.counts = [count for count in self.counts if count.path not in failed]
+            self.unit.files = [file for file in self.unit.files if file.path not in failed]
+        return failed
+
 
 class Batch:
     """Rows of whole units, waiting for the next commit."""
@@ -85,12 +106,13 @@ class Batch:
         "raw.rtk_command", "raw.rtk_output", "raw.rtk_hook_decision",
     )  # fmt: skip
 
-    def __init__(self, store: Store, names: Names) -> None:
+    def __init__(self, store: Store, names: Names, plan: Plan) -> None:
         self._store = store
         self._names = names
+        self._plan = plan
         self._known_names = {key for (key,) in store.query("select name_key from raw.name")}
         self._known_tools = {key for (key,) in store.query("select tool_key from raw.tool")}
-        self._known_units = {key for (key,) in store.query("select unit_key from raw.unit")}
+        self._known_units = set(plan.unit_keys)
         self._stages = Stages(store)
         self._clear()
 
@@ -98,6 +120,7 @@ class Batch:
         self._rows: dict[str, list[Any]] = {table: [] for table in self._TABLES}
         self._units: list[UnitRows] = []
         self._notes: list[tuple[int, str, int, str]] = []
+        self._dropped: list[str] = []
         self._size = 0
 
     @property
@@ -123,27 +146,43 @@ class Batch:
             rows[table].extend((key, *row) for row in unit.plain[kind])
         self._size += len(unit.emissions) + sum(map(len, unit.plain.values()))
 
-    def note_unreadable(self, source: str, key: str, reason: str) -> None:
-        """Remember that a file or unit could not be read; rows that it had before stay."""
+    def note_unreadable(self, source: str, key: str, path: str, reason: str) -> None:
+        """Remember that a file could not be read, unless that is noted already; rows that it had stay.
+
+        Args:
+            source: Source of the unit; `unknown` if nobody could tell.
+            key: Key of the unit.
+            path: The file.
+            reason: Why it could not be read.
+        """
         unit_key = hash64(source, key)
-        self._notes.append((unit_key, key, 0, reason))
+        if self._plan.notes.get(to_storable(path)) == (unit_key, reason):
+            return
+        self._notes.append((unit_key, path, 0, reason))
         if unit_key not in self._known_units:
             self._known_units.add(unit_key)
             self._rows["raw.unit"].append((unit_key, source, key, time.time_ns() // 1000))
 
+    def drop(self, paths: Iterable[str]) -> None:
+        """Delete the rows of files that belonged to a unit and now hold something else."""
+        self._dropped.extend(paths)
+
     def commit(self) -> None:
         """Write what waits, in one transaction; units that were known are replaced."""
-        if not self._units and not self._notes:
+        if not (self._units or self._notes or self._dropped):
             return
         store = self._store
         self._new_names()
         with store.transaction():
-            self._replace()
+            parents = self._replace()
             self._rows["raw.skipped"].extend(self._notes)
             for table, rows in self._rows.items():
                 append(self._stages, table, rows)
-            store.query("delete from raw.meta where key = 'stale'")
-            store.query("insert into raw.meta values ('stale', 'an import was interrupted')")
+            if parents:
+                _keep_parents(store)
+            if self._units or self._dropped:
+                store.query("delete from raw.meta where key = 'stale'")
+                store.query("insert into raw.meta values ('stale', 'an import was interrupted')")
         self._known_units.update(unit.unit_key for unit in self._units)
         self._clear()
 
@@ -156,35 +195,60 @@ class Batch:
         self._rows["raw.tool"] = [(key, *names.tools[key]) for key in tools]
         self._known_tools.update(tools)
 
-    def _replace(self) -> None:
-        """Delete the rows of units that are read again, file by file: what has vanished keeps its rows."""
-        store = self._store
-        delete_paths(store, "raw.file", [row[0] for row in self._rows["raw.file"]])
-        # notes that a file could not be read have line 0
-        noted = [note[1] for note in self._notes] + [unit.unit.key for unit in self._units]
-        delete_paths(store, "raw.skipped", noted, "line = 0 and")
-        again = [unit for unit in self._units if unit.unit_key in self._known_units]
-        if not again:
-            return
+    def _replace(self) -> bool:
+        """Delete the rows of files that are read again or hold something else now.
+
+        It goes file by file: what has vanished keeps its rows. What a file held as part of another unit goes
+        too.
+
+        Returns:
+            Whether rows were deleted, and the parents of contexts are in the temporary table `parent`.
+        """
+        store, plan = self._store, self._plan
+        read = [(unit.unit_key, file.path) for unit in self._units for file in unit.unit.files]
+        paths = [*(path for _, path in read), *self._dropped]
+        delete_paths(store, "raw.skipped", [*paths, *(note[1] for note in self._notes)], "line = 0 and")
+        is_known = any(unit.unit_key in self._known_units for unit in self._units)
+        if not is_known and not any(to_storable(path) in plan.known for path in paths):
+            return False
         store.query("create temp table again (unit_key bigint, path varchar)")
-        append(store, "again", [(unit.unit_key, file.path) for unit in again for file in unit.unit.files])
+        append(store, "again", [*read, *((None, path) for path in self._dropped)])
+        store.query(
+            "insert into again select unit_key, path from raw.file where path in (select path from again)"
+        )
+        store.query(
+            "create or replace temp table parent as "
+            "select context_key, parent_key from raw.context where path in (select path from again)"
+        )
         for table in ("turn", "request", "emission", "entered", "boundary"):
-            store.query(
-                f"delete from raw.{table} where context_key in "
-                "(select context_key from raw.context semi join again using (unit_key, path))"
-            )
+            store.query(f"delete from raw.{table} where context_key in (select context_key from parent)")
         for table in ("context", "file_count", "ignored", "skipped"):
-            store.query(
-                f"delete from raw.{table} where (unit_key, path) in (select (unit_key, path) from again)"
-            )
-        for table in ("unit", "rtk_command", "rtk_output", "rtk_hook_decision"):
+            store.query(f"delete from raw.{table} where path in (select path from again)")
+        for table in ("rtk_command", "rtk_output", "rtk_hook_decision"):
             store.query(f"delete from raw.{table} where unit_key in (select unit_key from again)")
         # a write-ahead log that has been folded in is no vanished file
         store.query(
-            f"delete from raw.file where path like '%{WAL_SUFFIX}' "
-            "and unit_key in (select unit_key from again) and path not in (select path from again)"
+            f"delete from raw.file where path in (select path from again) or (path like '%{WAL_SUFFIX}' "
+            "and unit_key in (select unit_key from again))"
         )
+        store.query(
+            "delete from raw.unit where unit_key in (select unit_key from again) "
+            "and unit_key not in (select unit_key from raw.file where unit_key is not null)"
+        )
+        append(store, "again", [(unit.unit_key, None) for unit in self._units])
+        store.query("delete from raw.unit where unit_key in (select unit_key from again where path is null)")
         store.query("drop table again")
+        return True
+
+
+def _keep_parents(store: Store) -> None:
+    """A subagent whose starter's file has vanished keeps the parent that it had, if that is still there."""
+    store.query(
+        "update raw.context set parent_key = p.parent_key from parent p "
+        "where raw.context.context_key = p.context_key and raw.context.parent_key is null "
+        "and p.parent_key in (select context_key from raw.context)"
+    )
+    store.query("drop table parent")
 
 
 def _emission_rows(unit: UnitRows) -> Iterable[tuple[Any, ...]]:
@@ -220,21 +284,39 @@ def _ranges(ordinals: tuple[int, ...]) -> str | None:
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs) or None
 
 
-def append(store: Store | Stages, table: str, rows: list[Any]) -> None:
-    """Append; text that DuckDB refuses (lone surrogates, in file names too) is stored as visible escapes."""
+def append(store: Store | Stages, table: str, rows: list[tuple[Any, ...]]) -> None:
+    """Append rows; what DuckDB refuses is stored as near as can be: one odd value must not cost all others.
+
+    Lone surrogates, in file names too, are stored as visible escapes; numbers beyond the column's range as
+    unknown.
+    """
     try:
         store.append(table, rows)
-    except duckdb.InvalidInputException:
-        store.append(
-            table,
-            [tuple(to_storable(cell) if isinstance(cell, str) else cell for cell in row) for row in rows],
-        )
+    except (duckdb.InvalidInputException, duckdb.ConversionException):
+        store.append(table, [tuple(map(_storable, row)) for row in rows])
 
 
-def delete_paths(store: Store, table: str, paths: list[str], condition: str = "") -> None:
+def _storable(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return to_storable(cell)
+    if isinstance(cell, int):
+        return cell if -_WIDEST <= cell < _WIDEST else None
+    if isinstance(cell, float):
+        return cell if isfinite(cell) and abs(cell) < _WIDEST else None
+    return cell
+
+
+def delete_paths(store: Store, table: str, paths: Sequence[str], condition: str = "") -> None:
     """Delete a table's rows of the given paths (that also meet a condition, an SQL text ending in `and`)."""
     if paths:
-        store.query("create temp table met (path varchar)")
-        append(store, "met", [(path,) for path in paths])
-        store.query(f"delete from {table} where {condition} path in (select path from met)")
-        store.query("drop table met")
+        with met(store, paths):
+            store.query(f"delete from {table} where {condition} path in (select path from met)")
+
+
+@contextmanager
+def met(store: Store, paths: Sequence[str]) -> Iterator[None]:
+    """Paths as the temporary table `met`."""
+    store.query("create or replace temp table met (path varchar)")
+    append(store, "met", [(path,) for path in paths])
+    yield
+    store.query("drop table met")

@@ -52,6 +52,7 @@ class Section:
         lead: Paragraphs before the tables.
         tables: Its tables.
         terms: What the names in the tables mean.
+        commands: What to type, to be copied; may hold names from logs.
         notes: What to know of the figures, behind them.
         folded: Detail: where a renderer can fold, it does.
     """
@@ -61,6 +62,7 @@ class Section:
     lead: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
+    commands: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     folded: bool = False
 

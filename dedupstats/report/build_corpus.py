@@ -17,8 +17,7 @@ from dedupstats.report.model import (
     SkippedRecord,
     Source,
 )
-from dedupstats.report.words import CONTEXTS, RETENTION
-from dedupstats.sources import all_sources
+from dedupstats.report.words import CONTEXTS, RETENTION, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +26,13 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 
-def titles() -> dict[str, str]:
-    """How people call the sources, by name."""
-    return {source.name: source.title for source in all_sources()}
+def title(source: str) -> str:
+    """How people call a source."""
+    if source in SOURCES:
+        return SOURCES[source]
+    from dedupstats.sources import all_sources
+
+    return next((found.title for found in all_sources() if found.name == source), source)
 
 
 def corpus(store: Store, window: Window, zone: str) -> Corpus:
@@ -121,12 +124,11 @@ def _sources(store: Store, window: Window, zone: str) -> Iterator[Source]:
         from emission where {where} group by source order by source""",
         parameters,
     )
-    words = titles()
     for source, *numbers, first, last in rows:
         units, found, subagents, results, size, copies = map(int, numbers)
         yield Source(
             name=source,
-            words=words.get(source, source),
+            words=title(source),
             units=units,
             sessions=found,
             subagents=subagents,
@@ -152,7 +154,7 @@ def _rtk_source(store: Store, window: Window, zone: str) -> Iterator[Source]:
     )[0]
     if commands:
         yield Source(
-            "rtk", titles()["rtk"], units, 0, 0, 0, 0, 0, commands, day(first, zone), day(last, zone), {}
+            "rtk", title("rtk"), units, 0, 0, 0, 0, 0, commands, day(first, zone), day(last, zone), {}
         )
 
 
@@ -230,7 +232,7 @@ def _notes(store: Store, sources: Sequence[Source], gone: int, window: Window) -
 def accounting(store: Store, names: Names) -> Accounting:
     """What became of the records of all files."""
     records = tuple(
-        Records(source, *map(int, numbers))
+        Records(source, title(source), *map(int, numbers))
         for source, *numbers in store.query(
             """select source, count(*), coalesce(sum(records), 0), coalesce(sum(used), 0),
                 coalesce(sum(copies), 0), coalesce(sum(ignored), 0), coalesce(sum(skipped), 0),
@@ -260,4 +262,4 @@ def _accounting_notes(records: Sequence[Records], unknown: int) -> Iterator[str]
     for row in records:
         rest = row.records - row.used - row.copies - row.ignored - row.skipped
         if rest:
-            yield f"{rest:,} records of {row.source} are in none of these parts."
+            yield f"{rest:,} records of {row.words} are in none of these parts."

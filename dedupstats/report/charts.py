@@ -28,13 +28,14 @@ _WIDTHS = dict(zip(NESTED_RULES, (0.84, 0.54, 0.26), strict=True))
 """of a bar and of the bars inside it"""
 _NAMES = {rule: label.replace("*", "(upper bound)") for rule, label in LABELS.items()}
 _LABEL_CHARS = 22
+_NAME_CHARS = 60
 _ROW_PX = 36
 _FRAME_PX = 96
 _HEIGHT_PX = 340
 _SMALLEST_SCALE = 0.02
 """upper end of a scale that would else magnify traces"""
 _ECDF_POINTS = 400
-_TICKS = 5
+_TICKS = {"day": 3, "week": 4, "month": 5}
 """labels of periods that a phone has room for"""
 
 
@@ -76,7 +77,7 @@ def _tools(tools: Sequence[Tool]) -> Chart:
             y=places,
             x=[tool.repeats[rule].bytes.share or 0 for tool in tools],
             orientation="h",
-            customdata=[[_label(tool.name, 60), _counted(tool.repeats[rule])] for tool in tools],
+            customdata=[[_label(tool.name, _NAME_CHARS), _counted(tool.repeats[rule])] for tool in tools],
             hovertemplate="<b>%{customdata[0]}</b><br>" + _NAMES[rule] + ": %{customdata[1]}<extra></extra>",
         )
         for rule in NESTED_RULES
@@ -95,7 +96,9 @@ def _tools(tools: Sequence[Tool]) -> Chart:
             "showgrid": False,
         },
     )
-    visible = [f"{tool.name} {pct(tool.repeats[NESTED_RULES[-1]].bytes)}" for tool in tools[:3]]
+    visible = [
+        f"{_cut(tool.name, _NAME_CHARS)} {pct(tool.repeats[NESTED_RULES[-1]].bytes)}" for tool in tools[:3]
+    ]
     return Chart(
         "tools",
         "Repeated bytes per tool, of the tool's own bytes",
@@ -121,7 +124,7 @@ def _over_time(found: OverTime) -> Chart:
         )
         for rule in NESTED_RULES
     ]
-    step = max(1, math.ceil(len(labels) / _TICKS))
+    step = max(1, math.ceil(len(labels) / _TICKS[found.unit]))
     highest = max(found.periods, key=lambda period: period.repeats[NESTED_RULES[-1]].bytes.share or 0)
     layout = _layout(
         _HEIGHT_PX,
@@ -212,12 +215,17 @@ def _counted(repeats: Repeats) -> str:
 
 
 def _label(name: str, longest: int) -> str:
-    """A name as plotly shows it: literal, isolated in its writing direction, cut in its middle."""
+    """A name as plotly shows it: literal, isolated in its writing direction."""
+    return f"\u2068{html.escape(_cut(name, longest), quote=False)}\u2069"
+
+
+def _cut(name: str, longest: int) -> str:
+    """A name without control characters, cut in its middle."""
     shown = safe_text(name)
-    if len(shown) > longest:
-        half = (longest - 1) // 2
-        shown = f"{shown[:half]}…{shown[-half:]}"
-    return f"\u2068{html.escape(shown, quote=False)}\u2069"
+    if len(shown) <= longest:
+        return shown
+    half = (longest - 1) // 2
+    return f"{shown[:half]}…{shown[-half:]}"
 
 
 def _share_axis(top: float) -> dict[str, Any]:
@@ -226,7 +234,8 @@ def _share_axis(top: float) -> dict[str, Any]:
         "range": [0, min(1.02, max(top * 1.06, _SMALLEST_SCALE))],
         "tickformat": ".0%" if top > 0.1 else ".1%",  # noqa: PLR2004
         "fixedrange": True,
-        "nticks": 6,
+        "nticks": 5,
+        "tickangle": 0,
         "gridcolor": "var(--grid)",
         "zerolinecolor": "var(--axis)",
     }

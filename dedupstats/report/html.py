@@ -112,6 +112,8 @@ def _section(section: Section, chart: Chart | None) -> Iterator[str]:
         for term, meaning in section.terms:
             yield f"<div><dt>{_words(term)}</dt><dd>{_foreign(meaning)}</dd></div>"
         yield "</dl>"
+    for command in section.commands:
+        yield f"<pre><code>{safe_html(command)}</code></pre>"
     if section.notes:
         yield "<ul>"
         yield from (f"<li>{_words(note)}</li>" for note in section.notes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.report import tables
 from dedupstats.report.outline import LAST_LINE, STAR, counted_line, outline, read_line, shown_before
-from dedupstats.report.text import safe_html, safe_markdown
+from dedupstats.report.text import safe_html, safe_markdown, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +54,7 @@ def _section(section: Section) -> Iterator[str]:
         yield "\n".join(
             f"- **{safe_markdown(term)}**: {safe_markdown(meaning)}" for term, meaning in section.terms
         )
+    yield from (f"```sh\n{safe_text(command)}\n```" for command in section.commands)
     if section.notes:
         yield "\n".join(f"- {note}" for note in section.notes)
     if is_folded:

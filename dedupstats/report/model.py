@@ -223,6 +223,7 @@ class Records:
     """Where the records of one source went; `records` = `used` + `copies` + `ignored` + `skipped`."""
 
     source: str
+    words: str
     files: int
     records: int
     used: int

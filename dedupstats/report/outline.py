@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedupstats.report import outline_rtk
+from dedupstats.report import outline_records, outline_rtk
 from dedupstats.report.blocks import Column, Section, Table, columns, names, of, of_pct, pct, plural
 from dedupstats.report.text import count, percent, size
 
@@ -27,7 +27,6 @@ NESTED_NOTE = (
 )
 LAST_LINE = "Only the last line can be left out without pointing at text the model lacks."
 _LATEST_PERIODS = 14
-_SKIPPED_SHOWN = 50
 
 
 def outline(report: Report) -> tuple[Section, ...]:
@@ -38,7 +37,7 @@ def outline(report: Report) -> tuple[Section, ...]:
         sections += [_classes(report), _contexts(report)]
     if report.rtk:
         sections += outline_rtk.sections(report.rtk)
-    sections += [_records(report), _limits(report), _reproduce(report)]
+    sections += [outline_records.section(report), _limits(report), _reproduce(report)]
     return tuple(sections)
 
 
@@ -63,8 +62,10 @@ def read_line(report: Report, seconds: float | None = None) -> str:
 
 def counted_line(report: Report) -> str:
     """What was not counted, or not twice."""
-    copies = plural(report.corpus.copies, "copy", "copies")
-    return f"{copies} counted once, {plural(report.corpus.skipped, 'record')} skipped."
+    corpus = report.corpus
+    copies = f"{plural(corpus.copies, 'copy', 'copies')} counted once" if corpus.copies else "No copies"
+    skipped = plural(corpus.skipped, "record") if corpus.skipped else "no records"
+    return f"{copies}, {skipped} skipped."
 
 
 def shown_before(report: Report) -> Table:
@@ -342,59 +343,6 @@ def _contexts(report: Report) -> Section:
     )
 
 
-def _records(report: Report) -> Section:
-    found = report.accounting
-    headings = columns("source", "files", "records", "used", "copies", "ignored", "skipped")
-    rows = tuple(
-        (
-            row.source,
-            count(row.files),
-            count(row.records),
-            count(row.used),
-            count(row.copies),
-            count(row.ignored),
-            count(row.skipped),
-        )
-        for row in found.records
-    )
-    tables = [Table("All files read. Records = used + copies + ignored + skipped.", headings, rows)]
-    for caption, counted in (("Skipped, by reason.", found.reasons), ("Ignored, by type.", found.ignored)):
-        if counted:
-            lines = tuple((entry.what, entry.source, count(entry.count)) for entry in counted)
-            heading = "reason" if counted is found.reasons else "type"
-            tables.append(Table(caption, (names(heading), names("source"), Column("records")), lines))
-    if found.skipped:
-        tables.append(_skipped(report))
-    unfinished = sum(row.unfinished for row in found.records)
-    return Section(
-        "records",
-        "Where the records went",
-        tables=tuple(tables),
-        notes=tuple(_record_notes(report, unfinished)),
-        folded=True,
-    )
-
-
-def _record_notes(report: Report, unfinished: int) -> Iterator[str]:
-    if unfinished:
-        yield f"{plural(unfinished, 'file')} ended in an unfinished line, which waits for the next import."
-    yield from report.accounting.notes
-
-
-def _skipped(report: Report) -> Table:
-    skipped = report.accounting.skipped
-    shown = skipped[:_SKIPPED_SHOWN]
-    more = f" The first {len(shown)} of {count(len(skipped))}." if len(skipped) > len(shown) else ""
-    return Table(
-        f"Skipped records.{more}",
-        (names("file"), Column("line"), names("reason")),
-        tuple(
-            (record.path, "" if record.line is None else count(record.line), record.reason)
-            for record in shown
-        ),
-    )
-
-
 def _limits(report: Report) -> Section:
     return Section("limits", "What this does not say", notes=report.limits)
 
@@ -404,8 +352,8 @@ def _reproduce(report: Report) -> Section:
     return Section(
         "reproduce",
         "How to reproduce",
+        commands=(found.command,),
         terms=(
-            ("command", found.command),
             ("version", f"dedupstats {found.version}, store format {found.store_format}"),
             ("seeds", found.seeds),
             ("tokens", report.token_rule),

@@ -167,8 +167,8 @@ def _spread(rates: Rates) -> Table:
         ),
         rows=rows,
         notes=(
-            f"any: sessions with such a repeat, of the {text.count(sessions)} that have results.",
-            "median, p90 (linear), max: share of repeated bytes per session, those without a repeat included.",
+            f"any: sessions with such a repeat, of the {text.count(sessions)} with any bytes.",
+            "median, p90 (linear), max: repeated bytes of a session, of its bytes; none counts as 0 %.",
             "top: what the largest session or call, or the five largest, hold of the rule's repeated bytes.",
         ),
     )

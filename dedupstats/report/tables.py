@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dedupstats.errors import DedupstatsError, UsageError
 from dedupstats.report import text
+from dedupstats.report.grid import Grid, laid_out, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
 SCHEMA_VERSION = 1
@@ -83,23 +84,21 @@ def terminal(table: Table, *, width: int | None = None, colour: bool = False) ->
 
     A table wider than the terminal is printed in parts that repeat the first column: no number is ever cut.
     """
-    cells = _cells(table, text.safe_text)
-    natural = _natural_widths(table, cells)
-    parts = [
-        "\n".join(_part(table, cells, _narrowed(table, natural, chosen, width), colour=colour))
-        for chosen in _fitting(natural, width)
-    ]
-    notes = "\n".join(_wrapped(text.safe_text(note), width) for note in table.notes)
-    title = _wrapped(text.safe_text(table.title), width)
-    return "\n\n".join(block for block in (title, *parts, notes) if block) + "\n"
+    grid = Grid(
+        titles=[[text.safe_text(line) for line in _title(column).split("\n")] for column in table.columns],
+        is_left=[column.kind in _LEFT for column in table.columns],
+        cells=_cells(table, text.safe_text),
+        has_total=table.total is not None,
+    )
+    notes = "\n".join(wrapped(text.safe_text(note), width) for note in table.notes)
+    blocks = (wrapped(text.safe_text(table.title), width), *laid_out(grid, width, colour=colour), notes)
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def markdown(table: Table) -> str:
     """The table as GitHub-flavoured Markdown, its notes as a list below."""
     cells = _cells(table, text.safe_markdown)
-    titles = [
-        text.safe_markdown((column.title or column.name).replace("\n", " ")) for column in table.columns
-    ]
+    titles = [text.safe_markdown(_title(column).replace("\n", " ")) for column in table.columns]
     marks = [":---" if column.kind in _LEFT else "---:" for column in table.columns]
     lines = [_markdown_row(row) for row in (titles, marks, *cells)]
     if table.total is not None:
@@ -190,21 +189,27 @@ def check_destination(form: Format, output: Path | None) -> None:
 
 
 def deliver(data: str | bytes, output: Path | None) -> None:
-    """Write to a file, whole or not at all, or to stdout.
+    """Write to a file, whole or not at all, or to stdout; a reader that stops ends the command quietly.
 
     Raises:
         DedupstatsError: The file cannot be written.
     """
     if output is not None:
         write_file(output, data)
-    elif isinstance(data, str):
-        sys.stdout.write(data)
+        return
+    try:
+        if isinstance(data, str):
+            sys.stdout.write(data)
+        else:
+            # machine formats are UTF-8 whatever the terminal's encoding
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
         sys.stdout.flush()
-    else:
-        # machine formats are UTF-8 whatever the terminal's encoding
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # the reader has seen enough (U11): no failure, but typer would make it status 1; what is still in
+        # Python's buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 def write_file(path: Path, data: str | bytes) -> None:
@@ -313,116 +318,9 @@ def _cells(table: Table, safe: Callable[[str], str]) -> list[list[str]]:
     return [[safe(_people(value, kind)) for value, kind in zip(row, kinds, strict=True)] for row in rows]
 
 
+def _title(column: Column) -> str:
+    return column.title or column.name
+
+
 def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-# -- terminal ------------------------------------------------------------------------------------------------
-
-# Own lines instead of rich's table, which reads markup and emoji codes (U01, U04), cuts with an ellipsis (U02)
-# and takes 20 s for a thousand rows of the view `emission`. Its widths of characters (U09) are used.
-
-_GAP = 2
-
-
-def _natural_widths(table: Table, cells: list[list[str]]) -> list[int]:
-    """Width of each column in terminal cells, if nothing is folded."""
-    from rich.cells import cell_len
-
-    return [
-        max(map(cell_len, (*_titles(column), *(row[place] for row in cells))))
-        for place, column in enumerate(table.columns)
-    ]
-
-
-def _fitting(natural: list[int], width: int | None) -> Iterator[list[int]]:
-    """Places of the columns of each part: the first, and as many others as fit beside it, at least one."""
-    if width is None or not natural:
-        yield list(range(len(natural)))
-        return
-    # a long first column is folded rather than leaving no place for others: to a quarter of the terminal, if
-    # all others fit beside it, else to half
-    room = width - sum(natural[1:]) - _GAP * (len(natural) - 1)
-    first = min(natural[0], room if room >= width // 4 else width // 2)
-    part, used = [0], first
-    for place in range(1, len(natural)):
-        wide = natural[place] + _GAP
-        if used + wide > width and len(part) > 1:
-            yield part
-            part, used = [0], first
-        part.append(place)
-        used += wide
-    yield part
-
-
-def _narrowed(table: Table, natural: list[int], chosen: list[int], width: int | None) -> dict[int, int]:
-    """The columns of a part with their widths; where they are too wide, text gives way, the widest first."""
-    widths = {place: natural[place] for place in chosen}
-    excess = sum(widths.values()) + _GAP * (len(chosen) - 1) - (width or sys.maxsize)
-    foldable = [place for place in chosen if table.columns[place].kind in _LEFT]
-    while excess > 0 and (widest := max(foldable, key=lambda place: widths[place], default=None)) is not None:
-        cut = min(excess, widths[widest] - 1)
-        others = [widths[place] for place in foldable if place != widest]
-        if others and cut > 1:
-            # down to the next widest only, so that columns narrow together
-            cut = max(1, min(cut, widths[widest] - max(others)))
-        if cut <= 0:
-            break
-        widths[widest] -= cut
-        excess -= cut
-    return widths
-
-
-def _part(table: Table, cells: list[list[str]], widths: dict[int, int], *, colour: bool) -> Iterator[str]:
-    """The lines of some columns: titles, rule, rows, and the total behind a second rule."""
-    bold = "\x1b[1m{}\x1b[0m" if colour else "{}"
-    left = {place: table.columns[place].kind in _LEFT for place in widths}
-    rule = "-" * (sum(widths.values()) + _GAP * (len(widths) - 1))
-    titles = {place: _titles(table.columns[place]) for place in widths}
-    height = max(map(len, titles.values()), default=0)
-    for line in range(-height, 0):
-        row = {place: [rows[line] if -line <= len(rows) else ""] for place, rows in titles.items()}
-        yield from map(bold.format, _lines(row, widths, left))
-    yield rule
-    for number, cell in enumerate(cells):
-        is_total = table.total is not None and number == len(cells) - 1
-        if is_total:
-            yield rule
-        lines = _lines({place: _folded(cell[place], widths[place]) for place in widths}, widths, left)
-        yield from map(bold.format, lines) if is_total else lines
-
-
-def _lines(row: dict[int, list[str]], widths: dict[int, int], left: dict[int, bool]) -> Iterator[str]:
-    """One row of the table: as many lines as its tallest cell has, columns aligned."""
-    from rich.cells import cell_len
-
-    for line in range(max(map(len, row.values()))):
-        shown = []
-        for place, folded in row.items():
-            cell = folded[line] if line < len(folded) else ""
-            blank = " " * (widths[place] - cell_len(cell))
-            shown.append(cell + blank if left[place] else blank + cell)
-        yield (" " * _GAP).join(shown).rstrip()
-
-
-def _folded(cell: str, width: int) -> list[str]:
-    return _wrapped(cell, width).split("\n")
-
-
-def _titles(column: Column) -> list[str]:
-    return [text.safe_text(line) for line in (column.title or column.name).split("\n")]
-
-
-def _wrapped(line: str, width: int | None) -> str:
-    from rich.cells import cell_len, chop_cells
-
-    if width is None or cell_len(line) <= width:
-        return line
-    rows = [""]
-    for word in line.split(" "):
-        joined = f"{rows[-1]} {word}" if rows[-1] else word
-        if cell_len(joined) <= width:
-            rows[-1] = joined
-        else:
-            rows.extend(chop_cells(word, width))
-    return "\n".join(row for row in rows if row)

@@ -198,6 +198,7 @@ def _section(section: Section, width: int | None, prose: int, *, colour: bool) -
         yield "\n".join(
             _labelled(term, safe_text(meaning), prose, _TERM_WIDTH) for term, meaning in section.terms
         )
+    yield from (f"  {safe_text(command)}" for command in section.commands)
     if section.notes:
         yield "\n".join(_filled(_own(note), prose, first="- ", indent="  ") for note in section.notes)
 

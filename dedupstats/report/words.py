@@ -28,6 +28,9 @@ CLASSES = {
 
 REPEATABLE = ("text", "truncated")
 
+SOURCES = {"claude_code": "Claude Code", "docker_agent": "docker-agent", "rtk": "RTK"}
+"""how people call our own sources: to ask these would load every reader"""
+
 CONTEXTS = {
     "main": "main thread",
     "agent": "subagent",

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
 from dedupstats.sources.probe import BOM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 CHUNK_BYTES = 64 * 1024
 SALVAGE_TRIES = 200
@@ -58,7 +60,7 @@ _REFUSED = (ValueError, RecursionError)
 class JsonLines(Generic[Row]):
     """The rows of one file.
 
-    Iterate once. `unfinished` tells afterwards whether the file ends in a line that somebody is still writing.
+    Iterate once. `unfinished` tells afterwards whether somebody is still writing the last line.
 
     Args:
         path: The file.
@@ -115,8 +117,6 @@ class JsonLines(Generic[Row]):
         """Number of the first line, whole lines (None: one that is too long), and how many end in it."""
         line, held, length, skipping = 1, list[bytes](), 0, False
         while data := file.read(self._chunk_bytes):
-            if line == 1 and not held and not skipping:
-                data = data.removeprefix(BOM)  # noqa: PLW2901 - the mark is no part of the data
             first = data.find(b"\n")
             if skipping or length + (first if first >= 0 else len(data)) > self._maximum:
                 held, length, skipping = [], 0, first < 0
@@ -124,7 +124,7 @@ class JsonLines(Generic[Row]):
                     continue
                 yield line, None, 1
                 line += 1
-                data = data[first + 1 :]  # noqa: PLW2901
+                data = data[first + 1 :]
             cut = data.rfind(b"\n") + 1
             if cut:
                 chunk = b"".join((*held, memoryview(data)[:cut]))
@@ -133,7 +133,7 @@ class JsonLines(Generic[Row]):
                 yield line, chunk, count
                 line += count
                 held, length = [], 0
-                data = data[cut:]  # noqa: PLW2901
+                data = data[cut:]
             if data:
                 held.append(data)
                 length += len(data)
@@ -151,6 +151,8 @@ class JsonLines(Generic[Row]):
         return batch
 
     def _take(self, text: bytes, number: int, batch: Batch[Row], *, is_ended: bool) -> None:
+        if number == 1:
+            text = text.removeprefix(BOM)
         if b"\0" in text:
             batch.faults.append(Fault(number, "NUL bytes"))
             text = text.replace(b"\0", b"")

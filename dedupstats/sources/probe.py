@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SQLITE_MAGIC = b"SQLite format 3\0"
+WAL_SUFFIX = "-wal"
 WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+SIDE_SUFFIXES = (WAL_SUFFIX, "-journal")
+"""what holds changes that the database itself does not have yet, or has half"""
+COPY_TRIES = 4
+"""how often a database is copied anew because its owner wrote to it meanwhile"""
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 256 * 1024
 HEAD_LINES = 64
@@ -65,7 +70,7 @@ class Probe:
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The JSON objects that stand on lines of their own in the head, parsed as far as they are asked for."""
+        """The JSON objects that stand on lines of their own in the head, parsed as far as asked for."""
         yield from self._rows
         while self._pending:
             line = self._pending.pop()
@@ -79,8 +84,8 @@ class Probe:
     def _pending(self) -> list[bytes]:
         """Lines of the head that nobody has asked for yet, the first one last."""
         lines = self.head.split(b"\n", HEAD_LINES)
-        if len(self.head) >= HEAD_BYTES or len(lines) > HEAD_LINES:
-            lines.pop()
+        if self.size > HEAD_BYTES or len(lines) > HEAD_LINES:
+            lines.pop()  # cut, or the rest
         return lines[::-1]
 
     @cached_property
@@ -129,21 +134,35 @@ class Probe:
             ) from error
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a private copy now."""
+        return self._connection is not None
+
+    @property
     def database(self) -> sqlite3.Connection:
-        """A connection to the private copy; text that is no UTF-8 is read with replacement marks."""
+        """A connection to the private copy; text that is no UTF-8 is read with replacement marks.
+
+        Raises:
+            UnreadableUnitError: The file cannot be copied.
+        """
         if self._connection is None:
             try:
                 self._folder = tempfile.TemporaryDirectory(prefix="dedupstats-")
                 copy = Path(self._folder.name) / "copy.db"
-                shutil.copyfile(self.path, copy)
-                with suppress(FileNotFoundError):
-                    shutil.copyfile(self.path + "-wal", f"{copy}-wal")
+                _copy_database(self.path, copy)
             except OSError as error:
+                self.close()
                 raise UnreadableUnitError(f"{self.path}: {error.strerror or error}") from error
             connection = sqlite3.connect(copy, timeout=0, isolation_level=None)
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             self._connection = connection
         return self._connection
+
+    def forget(self) -> None:
+        """Drop what was read of the file, but for the list of tables; it is read again if asked for."""
+        for name in ("head", "document", "_pending"):
+            self.__dict__.pop(name, None)
+        self._rows = []
 
     def close(self) -> None:
         """Close the private copy and remove it."""
@@ -153,6 +172,37 @@ class Probe:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+
+def _copy_database(path: str, copy: Path) -> None:
+    """Copy a database with its logs, all of one moment: again if somebody wrote to it meanwhile.
+
+    No lock is taken, so neither does a locked database (fault case X11) stop us, nor we its owner. If it
+    never rests, the last copy is taken, whose damage, if any, SQLite reports.
+    """
+    for _ in range(COPY_TRIES):
+        before = _state(path)
+        shutil.copyfile(path, copy)
+        for suffix in SIDE_SUFFIXES:
+            side = Path(f"{copy}{suffix}")
+            side.unlink(missing_ok=True)
+            if Path(path + suffix).is_file():
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(path + suffix, side)
+        if _state(path) == before:
+            return
+
+
+def _state(path: str) -> list[tuple[int, int] | None]:
+    found: list[tuple[int, int] | None] = []
+    for suffix in ("", *SIDE_SUFFIXES):
+        try:
+            status = Path(path + suffix).stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_size, status.st_mtime_ns))
+    return found
 
 
 def _quoted(name: str) -> str:

@@ -33,6 +33,16 @@ STORAGE_VERSION = "v1.4.0"
 IMPORT_MEMORY = "160MB"
 """What DuckDB may hold while importing; without a limit it takes 80 % of the machine (methods.md 1.5)."""
 
+WRITE_ERRORS = (
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.OutOfMemoryException,
+    duckdb.SerializationException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+)
+"""What DuckDB raises when the file, the disk or the memory fails; anything else is a mistake of ours."""
+
 
 @cache
 def _migrations() -> tuple[tuple[int, str, str], ...]:
@@ -100,8 +110,14 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            self.close()
+        except WRITE_ERRORS as failure:
+            if error is None:
+                raise refused(self.path, failure) from failure
+        if isinstance(error, WRITE_ERRORS):
+            raise refused(self.path, error) from error
 
     def close(self) -> None:
         """Close the file; pending changes of an open transaction are lost."""
@@ -123,6 +139,11 @@ class Store:
         import polars as pl
 
         return pl.DataFrame(self.connection.sql(sql, params=parameters))
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an import was stopped before it settled copies, sight and repeats; the next import does."""
+        return bool(self.query("select 1 from raw.meta where key = 'stale'"))
 
     # -- writing ------------------------------------------------------------------------------------------
 
@@ -151,14 +172,17 @@ class Store:
     # -- opening ------------------------------------------------------------------------------------------
 
     def _open_reader(self, path: Path) -> duckdb.DuckDBPyConnection:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise StoreError(f"no store at {path}", "type `dedupstats import` first, or name one with --db")
         connection = _connect(path, {"access_mode": "read_only"})
         try:
             number, views = _state(connection)
-        except duckdb.Error as error:
+        except duckdb.CatalogException as error:
             connection.close()
             raise _not_ours(path) from error
+        except duckdb.Error as error:
+            connection.close()
+            raise refused(path, error) from error
         _refuse_newer(path, number, connection)
         if number == _latest() and views == _views_digest():
             connection.execute("set temp_directory = ''").fetchall()
@@ -173,7 +197,7 @@ class Store:
             connection = _connect(path, {})
             _migrate(connection, path)
             return connection
-        if path.exists() and not os.access(path, os.W_OK):
+        if os.path.lexists(path) and not os.access(path, os.W_OK):
             raise StoreError(f"{path} is not writable", "choose another store with --db or DEDUPSTATS_DB")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -192,6 +216,10 @@ class Store:
             connection = _connect(path, {"storage_compatibility_version": STORAGE_VERSION})
             try:
                 _migrate(connection, path)
+            except duckdb.Error as error:
+                with suppress(duckdb.Error):
+                    connection.close()
+                raise refused(path, error) from error
             except BaseException:
                 connection.close()
                 raise
@@ -214,22 +242,51 @@ def _connect(path: Path | str, config: dict[str, str]) -> duckdb.DuckDBPyConnect
 
 
 def _translated(path: Path | str, error: duckdb.Error) -> StoreError:
-    """DuckDB's message as one line for a person."""
+    """DuckDB's message on opening as one line for a person."""
     text = str(error)
     holder = re.search(r"Conflicting lock is held in (.+?)\. ", text)
     if holder or "Could not set lock" in text:
         who = holder[1] if holder else "another process"
-        return StoreError(f"the store {path} is in use by {who}", "wait until it has finished, or use --db")
+        return StoreError(
+            f"the store {path} is in use by {who}",
+            "wait until it has finished, or name another store with --db",
+        )
     if "WAL file" in text or "replaying WAL" in text or ".wal" in text:
         return StoreError(
-            f"the write-ahead log {path}.wal is damaged: {text.splitlines()[0]}",
-            f"move {path}.wal away (its last, uncommitted changes are lost) and type `dedupstats import`",
+            f"the write-ahead log {path}.wal is damaged: {_first_line(error)}",
+            f"move {path}.wal away (what the last import wrote is in it and is lost), "
+            "then type `dedupstats import` again",
         )
     if "not a valid DuckDB database" in text:
         return StoreError(f"{path} is not a DuckDB file", "name another file with --db")
     if "different configuration" in text:
         return StoreError(f"the store {path} is open in this process with other settings", "close it first")
-    return StoreError(f"cannot open the store {path}: {text.splitlines()[0]}", "name another file with --db")
+    return refused(path, error)
+
+
+_NO_ROOM = re.compile(
+    r"No space left|Could not write|quota|File too large|failed to offload|out of memory", re.IGNORECASE
+)
+
+
+def refused(path: Path | str, error: BaseException) -> StoreError:
+    """What DuckDB says of a file that fails it in the middle of work, as one line for a person."""
+    text = _first_line(error)
+    if _NO_ROOM.search(text):
+        return StoreError(
+            f"cannot write {path}: {text}",
+            "what was committed before is kept; make room on the disk, then type the same again",
+        )
+    if "Permission denied" in text or "directory" in text:
+        return StoreError(f"cannot open the store {path}: {text}", "name another file with --db")
+    return StoreError(
+        f"the store {path} is damaged: {text}",
+        "restore it from a backup, or move it away and type `dedupstats import` again",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _not_ours(path: Path | str) -> StoreError:

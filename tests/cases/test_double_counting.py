@@ -1,16 +1,18 @@
 """Fault cases of class D: the same thing counted twice, or not at all.
 
-Left out: D16 (OpenCode's two storages), D17 and D18 (Codex's counters), because those agents are not read yet.
+Left out: D16 (OpenCode's two storages), D17 and D18 (Codex's counters); those agents are not read yet.
 """
 
 from __future__ import annotations
 
 import itertools
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import docker_agent, rtk
-from support.pipeline import Log, Records, Sent, copied, imported, stamp, write
+from support.claude import stamp
+from support.pipeline import Log, Records, Sent, copied, imported, write
 
 from dedupstats import build_report
 
@@ -25,8 +27,9 @@ X, Y, Z = "x" * 300, "y" * 300, "z" * 300
 THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "s"}
 
 
-def use(call: str, tool: str, **arguments: Any) -> JSON:
-    return {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+def without(rows: Sequence[Any], name: str) -> list[JSON]:
+    """Rows that lack a field."""
+    return [{key: value for key, value in row.items() if key != name} for row in rows]
 
 
 def in_every_order(*paths: Path) -> list[list[Path | list[Path]]]:
@@ -51,9 +54,9 @@ def agree(*paths: Path) -> History:
 
 def test_d01_streamed_rows_of_one_message(tmp_path: Path) -> None:
     log = Log()
-    log.says("m1", usage=(10, 100, 50, 3))
-    log.says("m1", usage=(10, 100, 50, 40))
-    log.says("m1", use("t1", "Read", file_path="a"), usage=(10, 100, 50, 412))
+    log.say("ok", "m1", usage=(10, 100, 50, 3))
+    log.say("ok", "m1", usage=(10, 100, 50, 40))
+    log.call("t1", "Read", {"file_path": "a"}, "m1", usage=(10, 100, 50, 412))
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.requests == [Sent("m1", 10, 100, 50, 412)]
     assert history.column("select calls from request") == [1]
@@ -64,22 +67,22 @@ def test_d01_streamed_rows_of_one_message(tmp_path: Path) -> None:
 def test_d01_whatever_row_holds_the_final_count(tmp_path: Path, order: Sequence[int]) -> None:
     log = Log()
     for output in order:
-        log.says("m1", usage=(10, 100, 50, output))
+        log.say("ok", "m1", usage=(10, 100, 50, output))
     assert imported(log.write(tmp_path / "s1.jsonl")).requests == [Sent("m1", 10, 100, 50, 412)]
 
 
 def test_d01_input_that_comes_with_the_last_row_alone(tmp_path: Path) -> None:
     log = Log()
-    log.says("m1", usage=(0, 0, 0, 1))
-    log.says("m1", usage=(3765, 0, 20, 30))
+    log.say("ok", "m1", usage=(0, 0, 0, 1))
+    log.say("ok", "m1", usage=(3765, 0, 20, 30))
     assert imported(log.write(tmp_path / "s1.jsonl")).requests == [Sent("m1", 3765, 0, 20, 30)]
 
 
 def test_d01_rows_of_a_message_with_results_between_them(tmp_path: Path) -> None:
     log = Log()
-    log.calls("t1", message="m1", usage=(10, 100, 50, 3), file_path="a")
+    log.call("t1", "Read", {"file_path": "a"}, "m1", usage=(10, 100, 50, 3))
     log.result("t1", X)
-    log.calls("t2", message="m1", usage=(10, 100, 50, 412), file_path="b")
+    log.call("t2", "Read", {"file_path": "b"}, "m1", usage=(10, 100, 50, 412))
     log.result("t2", Y)
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.requests == [Sent("m1", 10, 100, 50, 412)]
@@ -90,29 +93,29 @@ def test_d01_rows_of_a_message_with_results_between_them(tmp_path: Path) -> None
 def test_d02_no_request_id(tmp_path: Path) -> None:
     log = Log()
     for output in (3, 40, 412):
-        log.says("m1", usage=(10, 100, 50, output), request=None)
-    assert imported(log.write(tmp_path / "s1.jsonl")).requests == [Sent("m1", 10, 100, 50, 412)]
+        log.say("ok", "m1", usage=(10, 100, 50, output))
+    history = imported(write(tmp_path / "s1.jsonl", without(log.rows, "requestId")))
+    assert history.requests == [Sent("m1", 10, 100, 50, 412)]
 
 
 def test_d02_no_request_id_in_some_rows_and_files(tmp_path: Path) -> None:
     log = Log()
-    log.says("m1", usage=(10, 100, 50, 3), request=None)
-    log.says("m1", usage=(10, 100, 50, 412))
-    fork = [{name: value for name, value in row.items() if name != "requestId"} for row in log.rows]
-    paths = (
-        log.write(tmp_path / "s1.jsonl"),
-        write(tmp_path / "s2.jsonl", copied(fork, sessionId="s2")),
+    log.say("ok", "m1", usage=(10, 100, 50, 3))
+    log.say("ok", "m1", usage=(10, 100, 50, 412))
+    rows = without(log.rows, "requestId")
+    history = agree(
+        write(tmp_path / "s1.jsonl", [rows[0], log.rows[1]]),
+        write(tmp_path / "s2.jsonl", copied(rows, sessionId="s2")),
     )
-    history = agree(*paths)
     assert history.requests == [Sent("m1", 10, 100, 50, 412)]
     assert history.column("select files from request") == [2]
 
 
 def test_d03_blocks_of_one_message_in_several_rows(tmp_path: Path) -> None:
     log = Log()
-    log.says("m1", THINKING, usage=(1, 0, 0, 90))
-    log.calls("t1", message="m1", usage=(1, 0, 0, 90), file_path="a")
-    log.calls("t2", "Bash", message="m1", usage=(1, 0, 0, 90), command="ls")
+    log.assistant([THINKING], "m1", usage=(1, 0, 0, 90))
+    log.call("t1", "Read", {"file_path": "a"}, "m1", usage=(1, 0, 0, 90))
+    log.call("t2", "Bash", {"command": "ls"}, "m1", usage=(1, 0, 0, 90))
     log.result("t1", X)
     log.result("t2", Y)
     history = imported(log.write(tmp_path / "s1.jsonl"))
@@ -126,17 +129,18 @@ def test_d03_blocks_of_one_message_in_several_rows(tmp_path: Path) -> None:
 
 def test_d20_equal_usage_is_no_proof(tmp_path: Path) -> None:
     log = Log()
-    log.says("m1", usage=(10, 0, 0, 5))
-    log.says("m2", usage=(10, 0, 0, 5))
+    log.say("ok", "m1", usage=(10, 0, 0, 5))
+    log.say("ok", "m2", usage=(10, 0, 0, 5))
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.requests == [Sent("m1", 10, 0, 0, 5), Sent("m2", 10, 0, 0, 5)]
 
 
 def test_d20_messages_without_an_id_count_each(tmp_path: Path) -> None:
     log = Log()
-    log.says(None, usage=(10, 0, 0, 5), request=None)
-    log.says(None, usage=(10, 0, 0, 5), request=None)
-    history = imported(log.write(tmp_path / "s1.jsonl"))
+    for _ in range(2):
+        log.say("ok", usage=(10, 0, 0, 5))
+        del log.rows[-1]["message"]["id"]
+    history = imported(write(tmp_path / "s1.jsonl", without(log.rows, "requestId")))
     assert [request[1:] for request in history.requests] == [(10, 0, 0, 5), (10, 0, 0, 5)]
 
 
@@ -152,9 +156,8 @@ def trunk() -> Log:
 
 def forked(rows: Sequence[JSON], **changes: Any) -> Log:
     """Session f: the trunk's rows under a new session id, then the same call again."""
-    log = Log("f", second=60)
-    log.rows = copied(rows, sessionId="f", **changes)
-    log.tip = log.rows[-1]["uuid"]
+    log = Log("f", prefix="f", start=60)
+    log.rows, log.tip = copied(rows, sessionId="f", **changes), "u2"
     log.read("t2", "a", X)
     return log
 
@@ -173,7 +176,7 @@ def test_d04_fork_copies_the_trunk(tmp_path: Path, mark: JSON) -> None:
     assert history.store.query("select session_id, call_id from emission where is_copy") == [("f", "t1")]
     # another session in the history, the same session for the fork
     session_rules = ["call-session", "bytes-session", "repeat-session", "repeat-turn", "repeat-in-sight"]
-    assert history.repeats == dict.fromkeys(["call-pooled", "repeat-pooled", *session_rules], ["t2"])
+    assert history.repeats == {rule: ["t2"] for rule in ["call-pooled", "repeat-pooled", *session_rules]}
     assert history.column("select count(distinct family_key) from session") == [1]
 
 
@@ -188,8 +191,8 @@ def test_d04_both_go_on_for_any_length_of_time(tmp_path: Path, mark: JSON) -> No
     """The trunk ends after the fork: what both hold counts once all the same, what each adds counts."""
     log = trunk()
     fork = forked(log.rows, **mark).write(tmp_path / "f.jsonl")
-    log.second = 600
-    log.read("t3", "a", X)
+    log.call("t3", "Read", {"file_path": "a"})
+    log.result("t3", X, timestamp=stamp(600))
     history = agree(log.write(tmp_path / "p.jsonl"), fork)
     assert history.results == ["t1", "t2", "t3"]
     assert history.records.copies == 1
@@ -199,9 +202,8 @@ def test_d04_both_go_on_for_any_length_of_time(tmp_path: Path, mark: JSON) -> No
 def test_d04_a_fork_of_a_fork(tmp_path: Path) -> None:
     log = trunk()
     fork = forked(log.rows)
-    again = Log("g", second=120)
-    again.rows = copied(fork.rows, sessionId="g")
-    again.tip = again.rows[-1]["uuid"]
+    again = Log("g", prefix="g", start=120)
+    again.rows, again.tip = copied(fork.rows, sessionId="g"), fork.tip
     again.read("t3", "b", Y)
     history = agree(
         again.write(tmp_path / "a.jsonl"), fork.write(tmp_path / "f.jsonl"), log.write(tmp_path / "p.jsonl")
@@ -219,10 +221,10 @@ def test_d04_a_fork_of_a_fork(tmp_path: Path) -> None:
 def test_d04_two_copies_in_one_row(tmp_path: Path) -> None:
     """Nothing forbids two results in one row: the row is a copy, once, if all of them are."""
     log = Log("p")
-    log.calls("t1", message="m1", file_path="a")
-    log.calls("t2", message="m1", file_path="b")
-    row = log.result("t1", X)
-    row["message"]["content"].append({"type": "tool_result", "tool_use_id": "t2", "content": Y})
+    log.call("t1", "Read", {"file_path": "a"}, "m1")
+    log.call("t2", "Read", {"file_path": "b"}, "m1")
+    log.result("t1", X)
+    log.rows[-1]["message"]["content"].append({"type": "tool_result", "tool_use_id": "t2", "content": Y})
     fork = write(tmp_path / "f.jsonl", copied(log.rows[2:], sessionId="f"))
     history = agree(write(tmp_path / "p.jsonl", log.rows), fork)
     # without their calls in its file the fork's results cannot be told to be copies
@@ -236,7 +238,7 @@ def test_d04_two_copies_in_one_row(tmp_path: Path) -> None:
 def test_d05_branch_after_a_compaction(tmp_path: Path) -> None:
     log = Log()
     log.read("t1", "a", X)
-    log.compacts()
+    log.compact()
     log.rows += copied(log.rows[1:2], parentUuid=None)
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.results == ["t1"]
@@ -247,10 +249,10 @@ def test_d05_branch_after_a_compaction(tmp_path: Path) -> None:
 def test_d05_every_row_before_the_boundary_twice(tmp_path: Path) -> None:
     """The calls come again with their results; what follows sees the copies."""
     log = Log()
-    log.asks()
+    log.user("hi")
     log.read("t1", "a", X)
     before = copied(log.rows)
-    log.compacts()
+    log.compact()
     log.rows += [before[0] | {"parentUuid": None}, *before[1:]]
     log.tip = before[-1]["uuid"]
     log.read("t2", "a", X)
@@ -264,10 +266,10 @@ def test_d06_second_compaction_appends_the_old_history_again(tmp_path: Path) -> 
     log = Log()
     log.read("t1", "a", X)
     first = copied(log.rows)
-    log.compacts()
+    log.compact()
     log.read("t2", "b", Y)
     log.rows += first[1:]
-    log.compacts()
+    log.compact()
     log.read("t3", "a", X)
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.results == ["t1", "t2", "t3"]
@@ -283,14 +285,14 @@ def test_d06_a_history_that_grows_with_every_compaction(tmp_path: Path) -> None:
     for number in range(3):
         log.read(f"t{number}", f"f{number}", str(number) * 300)
         before = copied(log.rows)
-        log.compacts()
+        log.compact()
         log.rows += before
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.results == ["t0", "t1", "t2"]
     assert len(history.requests) == 3
     assert history.column("select count(*) from boundary") == [3]
-    # 2 + 6 + 14 rows that were there before, and none of them is lost
-    assert history.records == Records(used=3 * 2 + 3, copies=2 + 6 + 14 - 3, ignored=0, skipped=0)
+    # 3 * 4 rows of their own, and the file's 2, then 8, then 20 rows so far once more
+    assert history.records == Records(used=12, copies=30, ignored=0, skipped=0)
 
 
 def test_d10_a_moved_project(tmp_path: Path) -> None:
@@ -334,8 +336,7 @@ def test_d11_histories_that_disagree(tmp_path: Path) -> None:
     """Both machines went on for themselves: what they share counts once, what each has alone counts."""
     log = Log()
     log.read("t1", "a", X)
-    other = Log(second=100)
-    other.rows, other.tip = copied(log.rows), log.tip
+    other = deepcopy(log)
     log.read("t2", "a", X)
     other.read("t3", "a", X)
     # the sides took the same uuids for different rows
@@ -355,18 +356,32 @@ def test_d12_snapshots_of_session_files(tmp_path: Path) -> None:
     assert history.repeats == {}
 
 
-@pytest.mark.parametrize("names", [("s1.jsonl", "0.jsonl", "z/s1.jsonl", "s1 (1).jsonl", "old.json")])
-def test_d12_any_number_of_snapshots_at_any_age(tmp_path: Path, names: Sequence[str]) -> None:
+def test_d12_any_number_of_snapshots_of_any_age(tmp_path: Path) -> None:
     log = Log()
-    for number in range(len(names)):
+    for number in range(4):
         log.read(f"t{number}", "a", X if number % 2 else Y)
     single = imported(log.write(tmp_path / "single" / "s1.jsonl"))
     expected = (single.results, single.repeats, single.requests)
-    for age, name in enumerate(names):
-        write(tmp_path / "many" / name, log.rows[age * 2 :] if age == 1 else log.rows[: 2 * (5 - age)])
+    for name, rows in {
+        "s1.jsonl": log.rows,
+        "0.jsonl": log.rows[4:],
+        "z/s1.jsonl": log.rows[:6],
+        "s1 (1).jsonl": log.rows[:4],
+    }.items():
+        write(tmp_path / "many" / name, rows)
     many = imported(tmp_path / "many")
     assert (many.results, many.repeats, many.requests) == expected
-    assert many.records.copies == (5 - 1) + (5 - 2) + (5 - 3) + (5 - 4)
+    assert many.records.copies == 2 + 3 + 2
+
+
+@pytest.mark.xfail(strict=True, reason="a transcript without the ending .jsonl is claimed, then left unread")
+@pytest.mark.parametrize("name", ["s1.jsonl.bak", "s1.json", "s1"])
+def test_d12_a_snapshot_under_any_name(tmp_path: Path, name: str) -> None:
+    log = Log()
+    log.read("t1", "a", X)
+    history = agree(log.write(tmp_path / "s1.jsonl"), log.write(tmp_path / "copies" / name))
+    assert history.results == ["t1"]
+    assert history.records == Records(used=3, copies=1, ignored=0, skipped=0)
 
 
 def test_d14_only_the_copy_is_left(tmp_path: Path) -> None:
@@ -400,22 +415,22 @@ def test_d14_the_original_goes_after_it_was_read(tmp_path: Path) -> None:
 
 
 def test_d07_subagent_rows_in_two_files(tmp_path: Path) -> None:
-    main, agent = Log(), Log(side="a")
-    main.says("m1")
-    agent.says("m2")
-    agent.says("m3")
+    main, agent = Log(), Log(agent="a", prefix="a")
+    main.say("ok", "m1")
+    agent.say("ok", "m2")
+    agent.say("ok", "m3")
     write(tmp_path / "s1.jsonl", [*main.rows, agent.rows[0]])
     history = agree(tmp_path / "s1.jsonl", agent.write(tmp_path / "s1" / "subagents" / "agent-a.jsonl"))
     assert [request.message for request in history.requests] == ["m1", "m2", "m3"]
     assert history.store.query(
-        "select request.native_id, context.native_id from request join context using (context_key) order by all"
+        "select r.native_id, c.native_id from request r join context c using (context_key) order by all"
     ) == [("m1", "s1"), ("m2", "a"), ("m3", "a")]
     assert history.column("select session_id from session") == ["s1"]
 
 
 def test_d07_results_of_a_subagent_in_two_files(tmp_path: Path) -> None:
-    main, agent = Log(), Log(side="a")
-    main.says("m1")
+    main, agent = Log(), Log(agent="a", prefix="a")
+    main.say("ok", "m1")
     agent.read("t2", "a", X)
     shared = list(agent.rows)
     agent.read("t3", "a", X)
@@ -427,11 +442,11 @@ def test_d07_results_of_a_subagent_in_two_files(tmp_path: Path) -> None:
 
 
 def test_d07_progress_rows_repeat_what_the_agents_file_holds(tmp_path: Path) -> None:
-    main, agent = Log(), Log(side="a")
-    main.asks()
+    main, agent = Log(), Log(agent="a", prefix="a")
+    main.user("hi")
     agent.read("t2", "a", X)
     for row in agent.rows:
-        main.add("progress", data={"type": "agent_progress", "agentId": "a", "message": row})
+        main.agent_progress("a", row)
     own = agent.write(tmp_path / "s1" / "subagents" / "agent-a.jsonl")
     history = imported(main.write(tmp_path / "s1.jsonl"))
     assert history.results == ["t2"]
@@ -444,12 +459,12 @@ def test_d07_progress_rows_repeat_what_the_agents_file_holds(tmp_path: Path) -> 
 
 
 def test_d08_totals_of_a_subagent_inside_the_parents_result(tmp_path: Path) -> None:
-    main, agent = Log(), Log(side="a", second=10)
-    main.calls("t1", "Task", message="m1", usage=(10, 0, 0, 5), prompt="go")
+    main, agent = Log(), Log(agent="a", prefix="a", start=10)
+    main.call("t1", "Task", {"prompt": "go"}, "m1", usage=(10, 0, 0, 5))
     told = {"agentId": "a", "totalTokens": 200, "usage": {"input_tokens": 190, "output_tokens": 10}}
     main.result("t1", "Done.", toolUseResult=told)
-    agent.says("m2", usage=(100, 0, 0, 0))
-    agent.says("m3", usage=(90, 0, 0, 10))
+    agent.say("ok", "m2", usage=(100, 0, 0, 0))
+    agent.say("ok", "m3", usage=(90, 0, 0, 10))
     agent.write(tmp_path / "s1" / "subagents" / "agent-a.jsonl")
     main.write(tmp_path / "s1.jsonl")
     history = imported(tmp_path)
@@ -460,9 +475,9 @@ def test_d08_totals_of_a_subagent_inside_the_parents_result(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("place", ["in the file", "in a file of its own"])
 def test_d09_sidechains_thrown_away(tmp_path: Path, place: str) -> None:
-    main, agent = Log(), Log(side="a", second=10)
-    main.says("m1", usage=(10, 0, 0, 5))
-    agent.says("m2", usage=(100, 0, 0, 7))
+    main, agent = Log(), Log(agent="a", prefix="a", start=10)
+    main.say("ok", "m1", usage=(10, 0, 0, 5))
+    agent.say("ok", "m2", usage=(100, 0, 0, 7))
     if place == "in the file":
         write(tmp_path / "s1.jsonl", [*main.rows, *agent.rows])
     else:

@@ -1,4 +1,4 @@
-"""Fault cases of class U that concern terminal, CSV, Markdown and JSON, through the commands that print them."""
+"""Fault cases of class U that concern terminal, CSV, Markdown and JSON, through the commands that print."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from support.command import run
 from support.judged import Result, put
 
+from dedupstats.report.tables import FORMATS, Column, Table, written
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -80,7 +81,12 @@ def test_u02_columns_are_obeyed(database: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("rates",), ("sql", "from emission"), ("rates", "--format", "md"), ("sql", "from emission", "--format", "csv")],
+    [
+        ("rates",),
+        ("sql", "from emission"),
+        ("rates", "--format", "md"),
+        ("sql", "from emission", "--format", "csv"),
+    ],
 )
 def test_u03_no_control_character_reaches_the_output(database: str, arguments: tuple[str, ...]) -> None:
     shown = run(*arguments, "--db", database).out
@@ -111,9 +117,9 @@ def test_u05_a_negative_number_stays_a_number(database: str) -> None:
 
 
 def test_u09_wide_characters_align(database: str) -> None:
-    ran = run("sql", "select '日本語' as project, 1 as n union all select 'abcdef', 2 order by n", "--db", database)
-    assert ran.out.splitlines()[-2:] == ["日本語   1", "abcdef  2"]
-    assert cell_len("日本語  ") == cell_len("abcdef ") + 1
+    query = "select '日本語' as project, 1 as n union all select 'abcdef', 2 order by n"
+    first, second = run("sql", query, "--db", database).out.splitlines()[-2:]
+    assert cell_len(first[: first.index("1")]) == second.index("2")
 
 
 def test_u10_an_output_that_is_not_utf8(database: str) -> None:
@@ -129,18 +135,14 @@ def test_u11_the_reader_stops(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     fill(path, [Result(tool=f"tool-{number}" + "x" * 200) for number in range(2000)])
     arguments = [sys.executable, "-m", "dedupstats", "rates", "--format", "csv", "--db", str(path)]
-    with subprocess.Popen(
-        arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline().startswith(b"tool,")
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    try:
+        ran = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+    finally:
+        os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, b"")
 
 
 def test_u12_markdown_stays_one_cell(database: str) -> None:
@@ -149,7 +151,7 @@ def test_u12_markdown_stays_one_cell(database: str) -> None:
     assert line.startswith("| a\\|b\\`c&lt;img src=x&gt;@&#8203;team #&#8203;12 | 1 |")
 
 
-def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(database: str, tmp_path: Path) -> None:
+def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     fill(path, [Result(tool="a\x00b"), Result(0, tool="Empty", klass="empty", at=None)])
     with open_store(path) as store:
@@ -160,7 +162,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(database: str, tmp_pat
     assert [row["group"] for row in found["rows"]] == ["a\x00b", "Empty"]
     # S08: no bytes to divide by is no rate
     assert found["rows"][1]["rules"]["repeat-session"]["share_of_bytes"] is None
-    assert found["token_rule"] == "bytes / 4, rounded up"
+    assert "bytes / 4, rounded up" in found.values()
     assert ran.err.splitlines()[:2] == [
         "1 results have no time: in the totals.",
         '1 records were skipped when read: dedupstats sql "from skipped".',
@@ -168,10 +170,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(database: str, tmp_pat
     assert found["notes"][:2] == ran.err.splitlines()[:2]
 
 
-def test_x12_lone_surrogates_and_every_format_is_valid_utf8(database: str) -> None:
-    del database
-    from dedupstats.report.tables import FORMATS, Column, Table, written
-
+def test_x12_lone_surrogates_and_every_format_is_valid_utf8() -> None:
     table = Table("t\ud800", (Column("a"),), [("a\ud83d",)], ("n\udfff",))
     for form in FORMATS:
         data = written(table, form)
@@ -181,7 +180,7 @@ def test_x12_lone_surrogates_and_every_format_is_valid_utf8(database: str) -> No
 
 @pytest.mark.parametrize("form", ["table", "md", "csv", "json", "parquet"])
 def test_a_file_gets_what_stdout_would(database: str, tmp_path: Path, form: str) -> None:
-    out = tmp_path / "out"
+    out = tmp_path / f"out.{form}"
     piped = run("rates", "--format", form, "--db", database)
     filed = run("rates", "--format", form, "-o", str(out), "--db", database)
     assert (filed.code, filed.data, filed.err) == (0, b"", piped.err)
@@ -207,7 +206,10 @@ def test_s10_s11_the_distribution_is_the_same_in_every_output(tmp_path: Path) ->
         [
             result
             for session, part in shares.items()
-            for result in (Result(part, ("repeat_session",), session=session), Result(100 - part, session=session))
+            for result in (
+                Result(part, ("repeat_session",), session=session),
+                Result(100 - part, session=session),
+            )
         ],
     )
     line = next(
@@ -261,6 +263,24 @@ def test_no_store_says_what_to_type(tmp_path: Path, arguments: tuple[str, ...]) 
     assert not list(tmp_path.iterdir())
 
 
+def test_x01_another_process_has_the_store_open(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    fill(path, [Result()])
+    holding = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holding, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        for arguments in (("rates",), ("sql", "from session"), ("export", str(tmp_path / "out"))):
+            ran = run(*arguments, "--db", str(path))
+            assert (ran.code, ran.out) == (3, "")
+            assert f"{path} is in use by" in ran.err
+            assert f"PID {holder.pid}" in ran.err
+            assert "Traceback" not in ran.err
+        holder.communicate(b"\n")
+
+
 def test_an_empty_store_says_what_to_type(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     fill(path, [])
@@ -287,7 +307,11 @@ def test_filters_and_windows_by_option(tmp_path: Path) -> None:
     )
 
     def size(*arguments: str) -> int:
-        return int(json.loads(run("rates", "--format", "json", "--db", str(path), *arguments).data)["total"]["results"]["bytes"])
+        return int(
+            json.loads(run("rates", "--format", "json", "--db", str(path), *arguments).data)["total"][
+                "results"
+            ]["bytes"]
+        )
 
     assert size("--tool", "Bash") == 6
     assert size("--tool", "Bash", "--tool", "Read") == 7

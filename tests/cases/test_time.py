@@ -51,7 +51,7 @@ def groups(found: Rates) -> dict[str, int]:
 
 
 def transcript(path: Path, *results: tuple[str | None, str]) -> Path:
-    """A Claude Code file: one session that reads one file again and again, with (time, content) of each result."""
+    """A Claude Code file: one session that reads one file again and again; (time, content) of each result."""
     rows: list[dict[str, Any]] = []
     for number, (stamp, content) in enumerate(results):
         use = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": "/p/a"}}
@@ -85,7 +85,9 @@ def test_t02_the_until_day_is_included(store: Store) -> None:
 
 def test_t03_a_window_cuts_results_and_not_sessions(store: Store) -> None:
     """The second result repeats the first, which lies outside the window."""
-    put(store, [Result(at="2026-08-04T10:00:00Z"), Result(40, ("repeat_session",), at="2026-08-14T10:00:00Z")])
+    put(
+        store, [Result(at="2026-08-04T10:00:00Z"), Result(40, ("repeat_session",), at="2026-08-14T10:00:00Z")]
+    )
     found = counted(store, since="2026-08-14")
     assert groups(found) == {"2026-08-14": 1}
     assert found.total.rules["repeat-session"].bytes == 40
@@ -162,7 +164,7 @@ def test_t10_the_clock_goes_back_inside_a_file(empty: Store, tmp_path: Path) -> 
     stamps = (("2026-01-01T15:15:13.853Z", "first"), ("2026-01-01T15:15:13.309Z", "other"))
     import_paths(empty, [transcript(tmp_path / "s1.jsonl", *stamps)])
     judged = empty.query(
-        "select ordinal, bytes, changed from emission join emission_repeat using (emission_key) order by ordinal"
+        "select ordinal, bytes, changed from emission join emission_repeat using (emission_key) order by all"
     )
     assert judged == [(0, 5, False), (1, 5, True)]
 

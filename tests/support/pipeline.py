@@ -1,20 +1,19 @@
-"""The whole way from files to figures: transcripts in the shorthand of the fault cases, imported and counted.
+"""The whole way from files to figures: transcripts written, imported and counted.
 
-`Log` writes the rows of Claude Code as that sheet names them: A (`calls`, `says`), R (`result`), U (`asks`),
-C (`compacts`), MC (`clears`). `imported` reads files into an emptied store, and checks what must hold of every
-history before a test looks at its own figures.
+`imported` reads files into an emptied store and checks what must hold of every history, before a test looks
+at its own figures.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats import import_paths, open_store, rates
 from dedupstats.analytics.rates import RULES
+from support.claude import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,161 +23,28 @@ if TYPE_CHECKING:
 
 JSON = dict[str, Any]
 
-NAMES = tuple(rule.name for rule in RULES)
-_START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _VIEWS = ("emission", "emission_repeat", "request", "session", "context", "turn", "boundary", "file")
 
 
 # -- transcripts ---------------------------------------------------------------------------------------------
 
 
-class Log:
-    """Rows of one context, in the making; each hangs on the one before and is a second younger.
+class Log(Transcript):
+    """A transcript whose messages are named by their calls, so that no two files share one by accident."""
 
-    Attributes:
-        rows: The rows so far; a test may change or copy them.
-        tip: Uuid of the row that the next one hangs on.
-        second: Seconds from the tests' beginning to the next row.
-    """
+    def call(
+        self, call_id: str, tool: str, arguments: JSON, message: str | None = None, **fields: Any
+    ) -> str:
+        """The model calls a tool."""
+        return super().call(call_id, tool, arguments, message or f"m-{call_id}", **fields)
 
-    def __init__(
-        self, session: str = "s1", *, second: int = 0, side: str = "", cwd: str = "/home/u/p"
-    ) -> None:
-        """Begin a context.
-
-        Args:
-            session: Session id of its rows.
-            second: When it begins.
-            side: Name of the subagent; empty for a main thread.
-            cwd: Working directory.
-        """
-        self.rows: list[JSON] = []
-        self.tip: str | None = None
-        self.second = second
-        self._session = session
-        self._side = side
-        self._cwd = cwd
-        self._call_rows: dict[str, str] = {}
-
-    def add(self, kind: str, **fields: Any) -> JSON:
-        """Any row; `fields` stand above what every row has."""
-        row = {
-            "parentUuid": self.tip,
-            "isSidechain": bool(self._side),
-            "userType": "external",
-            "cwd": self._cwd,
-            "sessionId": self._session,
-            "version": "2.1.99",
-            "type": kind,
-            "uuid": f"{self._session}{self._side}-{len(self.rows)}",
-            "timestamp": stamp(self.second),
-            **fields,
-        }
-        self.rows.append(row)
-        self.tip = row["uuid"]
-        self.second += 1
-        return row
-
-    def asks(self, text: str = "hi", **own: Any) -> JSON:
-        """A message of the person."""
-        return self.add("user", message={"role": "user", "content": text}, **own)
-
-    def says(
-        self,
-        message: str | None,
-        *blocks: JSON,
-        usage: Sequence[int] = (1, 0, 0, 1),
-        request: str | None = "",
-        model: str = "claude-sonnet-4-6",
-        **own: Any,
-    ) -> JSON:
-        """One row of a message of the model.
-
-        Args:
-            message: Id of the message; None: the row has none.
-            blocks: What it says; one word by default.
-            usage: Input, cache write, cache read, output.
-            request: Id of the request; None: the row has none; by default one that goes with the message.
-            model: Name of the model.
-            own: Other fields of the row.
-        """
-        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-        body = {
-            "id": message,
-            "type": "message",
-            "role": "assistant",
-            "model": model,
-            "content": list(blocks) or [{"type": "text", "text": "ok"}],
-            "stop_reason": "tool_use",
-            "usage": dict(zip(names, usage, strict=True)),
-        }
-        if message is None:
-            del body["id"]
-        if request is not None:
-            own["requestId"] = request or f"r-{message}"
-        return self.add("assistant", message=body, **own)
-
-    def calls(
-        self,
-        call: str,
-        tool: str = "Read",
-        *,
-        message: str = "",
-        usage: Sequence[int] = (1, 0, 0, 1),
-        **arguments: Any,
-    ) -> JSON:
-        """A row with one tool call; its message has no other unless `message` names it."""
-        block = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
-        row = self.says(message or f"m-{call}", block, usage=usage)
-        self._call_rows[call] = row["uuid"]
-        return row
-
-    def result(self, call: str, content: Any, *, error: bool | None = None, **own: Any) -> JSON:
-        """A tool result; it hangs on the row of its call."""
-        block = {"type": "tool_result", "tool_use_id": call, "content": content}
-        if error is not None:
-            block["is_error"] = error
-        own.setdefault("parentUuid", self._call_rows.get(call, self.tip))
-        return self.add("user", message={"role": "user", "content": [block]}, **own)
-
-    def read(self, call: str, path: str, text: str) -> JSON:
-        """A Read of a file with its result."""
-        self.calls(call, file_path=path)
-        return self.result(call, text)
-
-    def bash(self, call: str, command: str, text: str) -> JSON:
-        """A shell command with its result."""
-        self.calls(call, "Bash", command=command)
-        return self.result(call, text)
-
-    def compacts(self, **kept: Any) -> JSON:
-        """A compaction: its boundary and the summary; `kept` stands in the boundary's metadata."""
-        self.tip, before = None, self.tip
-        boundary = self.add(
-            "system",
-            subtype="compact_boundary",
-            logicalParentUuid=before,
-            compactMetadata={"trigger": "auto", "preTokens": 150_000, **kept},
-        )
-        self.asks("Summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
-        return boundary
-
-    def clears(self, *calls: str) -> JSON:
-        """A micro-compaction that clears the results of these calls."""
-        told = {
-            "trigger": "auto",
-            "preTokens": 150_000,
-            "tokensSaved": 1_000,
-            "compactedToolIds": list(calls),
-        }
-        return self.add("system", subtype="microcompact_boundary", microcompactMetadata=told)
-
-    def write(self, path: Path) -> Path:
-        """Write the rows to a file."""
-        return write(path, self.rows)
+    def bash(self, call_id: str, command: str, text: str) -> str:
+        """A shell command and its result."""
+        self.call(call_id, "Bash", {"command": command})
+        return self.result(call_id, text)
 
 
-def copied(rows: Sequence[JSON], **changes: Any) -> list[JSON]:
+def copied(rows: Sequence[Any], **changes: Any) -> list[JSON]:
     """The same rows once more, with other values in some fields."""
     return [json.loads(json.dumps(row)) | changes for row in rows]
 
@@ -189,11 +55,6 @@ def write(path: Path, rows: Sequence[JSON | str]) -> Path:
     lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
     path.write_text("".join(line + "\n" for line in lines), "utf-8")
     return path
-
-
-def stamp(second: float) -> str:
-    """A time as Claude Code writes it, so many seconds after the tests' beginning."""
-    return (_START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 # -- what came of them ---------------------------------------------------------------------------------------

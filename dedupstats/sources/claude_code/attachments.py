@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -39,17 +39,8 @@ FILES = frozenset({"file", "nested_memory"})
 """types that put a file's content into sight"""
 
 
-class Attached(NamedTuple):
-    """What an attachment shows; the field order is that of `Entered` from `bytes` on."""
-
-    bytes: int
-    letters: int
-    digits: int
-    newlines: int
-    other_ascii: int
-    non_ascii: int
-    sha256: bytes | None
-    target_sha64: int | None
+Attached = tuple[int, int, int, int, int, int, bytes | None, int | None]
+"""what an attachment shows: the fields of `Entered` from `bytes` on"""
 
 
 def parse(raw: msgspec.Raw) -> dict[str, Any]:
@@ -81,17 +72,14 @@ def attached(attachment: dict[str, Any]) -> Attached:
         text = _file_text(content)
         name = attachment.get("filename") or attachment.get("path")
         data = to_bytes(text or "")
-        return Attached(
-            len(data),
-            *class_counts(data),
-            None if text is None else hashlib.sha256(data).digest(),
-            sha64(to_bytes(name)) if isinstance(name, str) else None,
-        )
+        digest = None if text is None else hashlib.sha256(data).digest()
+        target = sha64(to_bytes(name)) if isinstance(name, str) else None
+        return (len(data), *class_counts(data), digest, target)
     shown: Any = content
     if kind not in SILENT:
         shown = [value for name, value in attachment.items() if name not in BESIDE_TEXT]
     data = to_bytes("".join(_strings(shown)))
-    return Attached(len(data), *class_counts(data), None, None)
+    return (len(data), *class_counts(data), None, None)
 
 
 def _file_text(content: Any) -> str | None:

@@ -38,9 +38,7 @@ def records(transcript: Transcript, missing: Facts) -> Iterator[Record]:
     ignored = sum(transcript.ignored.values())
     skipped = len(transcript.skipped)
     total = transcript.used + transcript.copies + ignored + skipped
-    yield FileCount(
-        path, total, transcript.used, transcript.copies, ignored, skipped, transcript.unfinished
-    )
+    yield FileCount(path, total, transcript.used, transcript.copies, ignored, skipped, transcript.unfinished)
 
 
 def _beside(thread: Thread, places: list[int]) -> Iterator[Record]:
@@ -99,48 +97,48 @@ def _in_line(
 def _emission(
     context_key: int, ordinal: int, result: Result, call: Call | None, missing: Facts, *, ran: bool
 ) -> Emission:
-    (_, line, at, clock, turn, call_id, is_fork, is_home, ledger_key, version_key, klass, cuts, is_error, did_not_run,
-     measured, content) = result  # fmt: skip
     if call is None:
         facts, request_key, model_key = missing, None, None
-        copy_key = hash64(NAME, call_id)
+        copy_key = hash64(NAME, result.call_id)
     else:
-        facts, request_key, model_key = call.facts, call.request_key, call.model_key
-        copy_key = hash64(NAME, call_id, str(facts.call_key))
-    if cuts and cuts & CUTS.get(facts.name, 0):
-        klass = Class.TRUNCATED
-    return Emission(
-        mix64(context_key, ordinal),
-        context_key,
-        ordinal,
-        line,
-        at,
-        clock,
-        turn,
-        request_key,
-        call_id,
-        copy_key,
-        is_fork,
-        is_home,
-        False,
-        ledger_key,
-        version_key,
-        model_key,
-        facts.tool_key,
-        facts.call_key,
-        facts.args_sha64,
-        facts.norm_key,
-        facts.target_sha64,
-        facts.target,
-        klass,
-        is_error,
-        did_not_run,
-        *measured,
-        facts.shell_reads,
-        facts.rtk_mode,
-        facts.rtk_identity_bytes,
-        ran,
-        content,
+        facts, _, _, request_key, model_key = call
+        copy_key = hash64(NAME, result.call_id, str(facts.call_key))
+    name, tool_key, call_key, args_sha64, norm_key, target_sha64, target, *shell, _ = facts
+    is_cut = result.cuts and result.cuts & CUTS.get(name, 0)
+    # by position and past the constructor: this runs for every result
+    return tuple.__new__(
+        Emission,
+        (
+            mix64(context_key, ordinal),
+            context_key,
+            ordinal,
+            result.line,
+            result.at,
+            result.clock,
+            result.turn,
+            request_key,
+            result.call_id,
+            copy_key,
+            result.is_fork,
+            result.is_home,
+            False,
+            result.ledger_key,
+            result.version_key,
+            model_key,
+            tool_key,
+            call_key,
+            args_sha64,
+            norm_key,
+            target_sha64,
+            target,
+            Class.TRUNCATED if is_cut else result.klass,
+            result.is_error,
+            result.did_not_run,
+            *result.measured,
+            *shell,
+            ran,
+            result.content,
+        ),
     )
 
 

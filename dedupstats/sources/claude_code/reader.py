@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dedupstats.model import BoundaryKind, ContextKind, Entered, EnteredKind, Skipped, Turn
+from dedupstats.model import BoundaryKind, Class, ContextKind, Entered, EnteredKind, Skipped, Turn
 from dedupstats.sources.base import hash64
 from dedupstats.sources.claude_code import attachments, texts
 from dedupstats.sources.claude_code.requests import Draft
@@ -182,7 +182,9 @@ class Transcript:
                 self.copies += 1
             return None
         if thread is None:
-            thread = self.main if self.main is not None and not row.isSidechain else self._thread_of(line, row)
+            thread = (
+                self.main if self.main is not None and not row.isSidechain else self._thread_of(line, row)
+            )
         at = microseconds(row.timestamp)
         if at is not None:
             if thread.clock is None or at > thread.clock:
@@ -199,7 +201,7 @@ class Transcript:
             self._ledger_key = self._names.optional(row.sessionId)
             if self._home is None:
                 self._home = row.sessionId
-            self._is_home = self._is_home
+            self._is_home = row.sessionId == self._home
         if row.version != self._version:
             self._version = row.version
             self._version_key = self._names.optional(row.version)
@@ -341,7 +343,7 @@ class Transcript:
                 self._ledger_key,
                 self._version_key,
                 klass,
-                texts.cuts(text) if klass is texts.Class.TEXT else 0,
+                texts.cuts(text) if klass is Class.TEXT else 0,
                 is_error,
                 is_error and texts.did_not_run(text),
                 measure(text, suffix),
@@ -470,7 +472,7 @@ class Transcript:
                 found.trigger,
                 before,
                 None if before is None or saved is None else before - saved,
-                cleared=tuple(found.compactedToolIds or ()),
+                cleared=tuple(dict.fromkeys(found.compactedToolIds or ())),
             )
         )
 
@@ -495,12 +497,12 @@ class Transcript:
                 found.trigger,
                 _whole(found.preTokens),
                 _whole(found.postTokens),
-                kept=tuple(kept),
+                kept=tuple(dict.fromkeys(kept)),
             )
         )
 
     def _progress(self, line: int, row: Row) -> None:
-        """Progress rows stand in the chain of parents, but only copies of a lost subagent are used (section 6)."""
+        """Progress rows stand in the chain of parents; only copies of a lost subagent are used (section 6)."""
         data = bytes(row.data)
         try:
             kind = "progress/" + (_decode_kind(data).type or UNTYPED)

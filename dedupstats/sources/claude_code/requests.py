@@ -6,8 +6,12 @@ and each usage field counts with its maximum (claude-code.md section 3). Summing
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dedupstats.model import Request
-from dedupstats.sources.claude_code.rows import Number, Usage
+
+if TYPE_CHECKING:
+    from dedupstats.sources.claude_code.rows import Number, Usage
 
 Whole = int | None
 

@@ -97,7 +97,7 @@ class Row(Struct, gc=False):
 
     type: str = ""
     uuid: str | None = None
-    parentUuid: str | None | UnsetType = UNSET  # noqa: N815
+    parentUuid: str | UnsetType | None = UNSET  # noqa: N815
     sessionId: str | None = None  # noqa: N815
     timestamp: str | int | float | None = None
     isSidechain: bool | None = None  # noqa: N815

@@ -127,7 +127,7 @@ class Sight:
         return due
 
     def _move(self, node: int) -> tuple[int, int]:
-        """Move the path to a row; returns the root of the old path and the row where the new one leaves it."""
+        """Move the path to a row; returns the old path's root and the row where the new one leaves it."""
         up, on_path, path = self._tree.up, self._on_path, self._path
         old_root = self._root()
         entering = []
@@ -171,7 +171,7 @@ class Sight:
         return self._reasons[number] > 0 and not self._masks[number]
 
     def _boundaries(self, due: list[Event], old_root: int, branch: int) -> Iterator[Left]:
-        """Everything that leaves at this point: first by the log's own word, then what the walk leaves out."""
+        """What leaves at this point: first by the log's own word, then what the walk leaves out."""
         root = self._root()
         rewinds: list[int] = []
         for event in due:

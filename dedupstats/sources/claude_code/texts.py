@@ -17,8 +17,10 @@ from dedupstats.sources.measure import to_bytes
 
 READ_STUBS = frozenset(
     {
-        "File unchanged since last read. The content from the earlier Read tool_result in this conversation"
-        " is still current — refer to that instead of re-reading.",
+        (
+            "File unchanged since last read. The content from the earlier Read tool_result in this"
+            " conversation is still current — refer to that instead of re-reading."
+        ),
         "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead.",
     }
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dedupstats.model import BoundaryKind, Class, ContextKind
 from dedupstats.sources.claude_code.tree import ROOT
-from dedupstats.sources.measure import Measured
 
 if TYPE_CHECKING:
-    from dedupstats.model import Entered, Turn
+    from dedupstats.model import BoundaryKind, Class, ContextKind, Entered, Turn
     from dedupstats.sources.claude_code.requests import Draft
+    from dedupstats.sources.measure import Measured
 
 
 class Result(NamedTuple):

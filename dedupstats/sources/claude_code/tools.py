@@ -177,11 +177,11 @@ def _target(arguments: tuple[str, ...], text: bytes) -> str | None:
     if not arguments:
         return None
     try:
-        given = _decode(text)
+        given: _Arguments | None = _decode(text)
     except (ValueError, RecursionError):
         given = _leniently(text)
-        if given is None:
-            return None
+    if given is None:
+        return None
     values = [getattr(given, name) for name in arguments]
     found = [value for value in values if isinstance(value, str) and value]
     return " ".join(found) if found else None

@@ -43,9 +43,9 @@ class Tree:
         self.notes = bytearray()
         self._owners: list[Thread] = []
         self.latest: dict[str | None, int] = {}
-        self._parents: list[str | None | UnsetType] = []
+        self._parents: list[str | UnsetType | None] = []
         self._sessions: list[str | None] = []
-        self._variants: dict[str | None, set[tuple[str | None | UnsetType, str | None]]] = {}
+        self._variants: dict[str | None, set[tuple[str | UnsetType | None, str | None]]] = {}
         self._later: list[tuple[int, str]] = []
         self._wanted: dict[str, int | None] = {}
 
@@ -64,7 +64,7 @@ class Tree:
         return False
 
     def thread_of_side(
-        self, parent: str | None | UnsetType, last: Thread | None, new: Callable[[], Thread]
+        self, parent: str | UnsetType | None, last: Thread | None, new: Callable[[], Thread]
     ) -> Thread:
         """The thread of a sidechain row that stands in the session's file.
 
@@ -92,7 +92,7 @@ class Tree:
         if parent is None:
             up = ROOT
         else:
-            up = self.latest.get(parent, ROOT) if parent is not UNSET else ROOT  # type: ignore[arg-type]
+            up = self.latest.get(parent, ROOT) if parent is not UNSET else ROOT
             if up == ROOT:
                 if isinstance(parent, str):
                     self._later.append((node, parent))
@@ -134,11 +134,7 @@ class Tree:
         forward: set[int] = set()
         for node, parent in self._later:
             target = self._wanted[parent]
-            if (
-                target is not None
-                and self._owners[target] is self._owners[node]
-                and is_result(node)
-            ):
+            if target is not None and self._owners[target] is self._owners[node] and is_result(node):
                 forward.add(node)
                 if self._leads_back(target, node, forward):
                     self.up[node] = target

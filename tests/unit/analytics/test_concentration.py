@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import numpy
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ def test_quantiles_of_fault_case_s10() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0, 1))
 def test_quantile_is_numpys_linear_one(shares: list[float], at: float) -> None:
-    assert quantile(sorted(shares), at) == pytest.approx(numpy.quantile(shares, at))
+    assert quantile(sorted(shares), at) == pytest.approx(np.quantile(shares, at))
 
 
 def test_one_session() -> None:

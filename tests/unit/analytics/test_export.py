@@ -60,7 +60,7 @@ def test_what_cannot_be_written_is_one_line(store: Store, tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file"):
         export_views(store, tmp_path / "file")
-    with pytest.raises(DedupstatsError, match="cannot write to .*: Not a directory"):
+    with pytest.raises(DedupstatsError, match=r"cannot write to .*: Not a directory"):
         export_views(store, tmp_path / "file" / "out")
 
 

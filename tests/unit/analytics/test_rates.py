@@ -161,7 +161,9 @@ def test_filters_and_dates(store: Store) -> None:
         [
             Result(1, tool="Read", project="/home/u/app", model="m1", at="2026-01-01T00:00:00Z"),
             Result(2, tool="Bash", project="/home/u/app", model="m1", at="2026-01-03T00:00:00Z"),
-            Result(4, tool="Read", project="C:\\work\\app", session="s2", model="m2", at="2026-01-05T00:00:00Z"),
+            Result(
+                4, tool="Read", project="C:\\work\\app", session="s2", model="m2", at="2026-01-05T00:00:00Z"
+            ),
             Result(8, tool="Read", project="/home/u/lib", session="s3", source="docker_agent", at=None),
         ],
     )
@@ -180,7 +182,9 @@ def test_filters_and_dates(store: Store) -> None:
     assert found.first == datetime(2026, 1, 1, tzinfo=UTC)
     assert found.last == datetime(2026, 1, 5, tzinfo=UTC)
     assert found.undated == 1
-    cut = rates(store, window=Window(since=datetime(2026, 1, 3, tzinfo=UTC), sources=("claude_code",)), tz="UTC")
+    cut = rates(
+        store, window=Window(since=datetime(2026, 1, 3, tzinfo=UTC), sources=("claude_code",)), tz="UTC"
+    )
     assert (cut.total.results.bytes, cut.undated) == (6, 0)
 
 
@@ -259,9 +263,7 @@ def test_sums_of_a_mixed_history_equal_a_plain_loop(store: Store) -> None:
     }
     part = {
         session: sum(
-            one.size
-            for one in results
-            if one.session == session and not one.is_copy and "changed" in one.is_
+            one.size for one in results if one.session == session and not one.is_copy and "changed" in one.is_
         )
         for session in "abc"
     }

@@ -119,7 +119,9 @@ def test_what_reads_is_answered(locked: Store, sql: str) -> None:
     assert answer(locked, sql).rows == [(2,)]
 
 
-@pytest.mark.parametrize("sql", ["describe emission", "summarize session", "show tables", "explain from session"])
+@pytest.mark.parametrize(
+    "sql", ["describe emission", "summarize session", "show tables", "explain from session"]
+)
 def test_what_describes_is_answered(locked: Store, sql: str) -> None:
     assert answer(locked, sql).rows
 

@@ -47,7 +47,7 @@ def test_until_takes_the_whole_day_but_keeps_a_time() -> None:
     "text", ["", "yesterday", "2026-13-01", "2026-02-30", "20260704", "7", "7m", "-7d", "999999w", "2026-W10"]
 )
 def test_what_is_no_time_is_refused_with_the_forms(text: str) -> None:
-    with pytest.raises(UsageError, match="--since .* is no time") as caught:
+    with pytest.raises(UsageError, match=r"--since .* is no time") as caught:
         parse_since(text, "UTC", NOW)
     assert "2026-09-15" in caught.value.hint
     assert caught.value.exit_code == 2
@@ -133,7 +133,14 @@ def test_local_zone_without_a_name_is_the_offset(monkeypatch: pytest.MonkeyPatch
 
 def test_names_that_the_store_has_not_are_refused_with_near_ones() -> None:
     with open_store(":memory:") as store:
-        put(store, [Result(tool="Read"), Result(tool="a\x1b[2J"), Result(tool="Bash", session="s2", project="/home/u/app")])
+        put(
+            store,
+            [
+                Result(tool="Read"),
+                Result(tool="a\x1b[2J"),
+                Result(tool="Bash", session="s2", project="/home/u/app"),
+            ],
+        )
         check_names(store, Window(tools=("Read", "Bash"), projects=("app", "/home/u/app", "p")))
         with pytest.raises(UsageError, match="--tool 'Raed'") as caught:
             check_names(store, Window(tools=("Raed",)))

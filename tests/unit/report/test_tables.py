@@ -83,7 +83,13 @@ def test_json_is_strict_and_versioned() -> None:
 
 
 def test_parquet_keeps_types(tmp_path: Path) -> None:
-    columns = (*COLUMNS, Column("ok", "bool"), Column("at", "time"), Column("id", "raw"), Column("big", "raw"))
+    columns = (
+        *COLUMNS,
+        Column("ok", "bool"),
+        Column("at", "time"),
+        Column("id", "raw"),
+        Column("big", "raw"),
+    )
     when = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     table = Table("", columns, [("a\ud83d", 1, 2, 0.5, True, when, -(2**63), 2**64), (None,) * 8])
     (tmp_path / "t.parquet").write_bytes(tables.parquet_bytes(table))
@@ -105,7 +111,15 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
 
 
 def test_values_of_any_kind_in_every_output() -> None:
-    odd = [b"\x00\xff", [1, {"a": float("nan")}], {"k": "v"}, Decimal("1.50"), float("inf"), 2**70, "a\ud83d\n"]
+    odd = [
+        b"\x00\xff",
+        [1, {"a": float("nan")}],
+        {"k": "v"},
+        Decimal("1.50"),
+        float("inf"),
+        2**70,
+        "a\ud83d\n",
+    ]
     table = Table("", (Column("v"), Column("n", "float")), [(value, None) for value in odd])
     rows = [row["v"] for row in json.loads(tables.json_bytes(table), parse_constant=pytest.fail)["rows"]]
     assert rows == ["00ff", [1, {"a": None}], {"k": "v"}, 1.5, None, str(2**70), "a\\ud83d\n"]
@@ -127,7 +141,9 @@ def test_nothing_is_cut_without_a_width() -> None:
 def test_a_narrow_terminal_gets_parts_with_whole_numbers(width: int) -> None:
     columns = (Column("tool"), *(Column(f"n{place}", "int") for place in range(12)))
     row = ("mcp__server__a_tool_with_a_long_name", *(10_000_019 + place for place in range(12)))
-    shown = tables.terminal(Table("A title that is longer than it", columns, [row], ("note " * 30,)), width=width)
+    shown = tables.terminal(
+        Table("A title that is longer than it", columns, [row], ("note " * 30,)), width=width
+    )
     assert max(cell_len(line) for line in shown.splitlines()) <= width
     for place in range(12):
         assert f"{10_000_019 + place:,}" in shown
@@ -149,18 +165,18 @@ def test_an_empty_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "colour"),
+    ("environment", "bold"),
     [
-        ({"TERM": "xterm"}, True),
-        ({"TERM": "dumb"}, False),
-        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
-        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
-        ({"TERM": "xterm", "FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+        ({"TERM": "xterm"}, "yes"),
+        ({"TERM": "dumb"}, "no"),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, "no"),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, "yes"),
+        ({"TERM": "xterm", "FORCE_COLOR": "1", "NO_COLOR": "1"}, "no"),
+        ({"TERM": "xterm", "NO_COLOR": ""}, "yes"),
     ],
 )
 def test_colour_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], colour: bool
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], bold: str
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
@@ -168,7 +184,7 @@ def test_colour_on_a_terminal(
         monkeypatch.setenv(name, value)
     shown = tables.written(TABLE, "table", stream=Terminal())
     assert isinstance(shown, str)
-    assert ("\x1b[" in shown) is colour
+    assert ("\x1b[1m" in shown) is (bold == "yes")
 
 
 def test_width_is_columns_then_the_terminals_then_none(monkeypatch: pytest.MonkeyPatch) -> None:

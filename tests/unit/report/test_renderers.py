@@ -1,0 +1,274 @@
+"""What people read: the same figures in every output, foreign names harmless, room kept."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+from support.judged import Result, put
+
+from dedupstats.analytics.window import Window
+from dedupstats.report import build, charts, document, html, markdown, terminal
+from dedupstats.store import open_store
+
+if TYPE_CHECKING:
+    from dedupstats.report import Report
+
+SEEN = ("call_session", "repeat_session", "bytes_session", "repeat_in_sight")
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a|b`c<img src=x>@team #12",
+    "a\x1b[2J\x1b]0;pwned\x07b\rc\nd",
+    "a\u202egpj.exe",
+    "مشروع",
+    "mcp__" + "x" * 115,
+    "app/[id]/page.tsx",
+    "var(--ink)",
+    "<b>bold</b><br>",
+)
+
+
+@pytest.fixture(scope="module")
+def hostile_report() -> Report:
+    results = [
+        Result(1000 - number, SEEN, tool=name, project=f"/p/{name}", session=f"s{number}")
+        for number, name in enumerate(HOSTILE)
+    ]
+    with open_store(":memory:") as store:
+        put(store, results)
+        return build(store, window=Window(zone="UTC"))
+
+
+class Page(HTMLParser):
+    """Elements and texts of a page, and what its scripts hold."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.scripts: list[str] = []
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        del tag
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "script":
+            self.scripts[-1] += data
+        else:
+            self.words.append(data)
+
+
+def test_every_output_tells_the_same_shares(sample_report: Report) -> None:
+    # 23 of 220 results, and the median over sessions (fault case S10)
+    median = terminal.percent(sample_report.sessions[-1].median)
+    for text in (
+        terminal.render(sample_report),
+        terminal.short(sample_report),
+        markdown.render(sample_report),
+        html.render(sample_report).replace("\u00a0", " "),
+    ):
+        joined = " ".join(text.split())
+        assert "23 of 220" in joined
+        assert median in joined
+    assert '"part": 23' in document.render(sample_report)
+
+
+def test_outputs_are_the_same_bytes_each_time(sample_report: Report) -> None:
+    read_back = document.parse(document.render(sample_report))
+    for render in (terminal.render, terminal.short, markdown.render, html.render, document.render):
+        assert render(sample_report) == render(read_back)
+
+
+def test_no_output_promises_anything(sample_report: Report) -> None:
+    for render in (terminal.render, terminal.short, markdown.render, document.render):
+        assert "forecast" not in render(sample_report).lower()
+    page = html.render(sample_report)
+    assert "forecast" not in page[: page.index("<script>")].lower()
+
+
+def test_an_empty_report_says_no_data_and_never_zero_percent() -> None:
+    with open_store(":memory:") as store:
+        report = build(store, window=Window(zone="UTC"))
+
+    for text in (
+        terminal.render(report),
+        terminal.short(report),
+        markdown.render(report),
+        html.render(report),
+        terminal.demo(report, ["r.html"], "skipped.csv"),
+    ):
+        assert "0 %" not in text
+        assert "0.0 %" not in text
+        assert "nan" not in text.lower()
+    assert "No tool results" in terminal.short(report)
+    assert html.render(report).count("<script") == 0
+
+
+# -- terminal ------------------------------------------------------------------------------------------------
+
+
+def test_the_screens_fit_80_columns_and_one_page(sample_report: Report) -> None:
+    for screen in (
+        terminal.short(sample_report, width=80),
+        terminal.demo(sample_report, ["out/report.html", "out/report.md"], "out/skipped.csv", width=80),
+    ):
+        assert max(cell_len(line) for line in screen.splitlines()) <= 80
+        assert screen.count("\n") <= 40
+    assert max(map(cell_len, terminal.render(sample_report, width=80).splitlines())) <= 80
+
+
+def test_long_names_are_whole_in_a_pipe_and_cut_on_a_terminal(hostile_report: Report) -> None:
+    assert HOSTILE[6] in terminal.short(hostile_report) + terminal.render(hostile_report)
+    assert max(map(cell_len, terminal.short(hostile_report, width=80).splitlines())) <= 80
+
+
+def test_control_characters_stay_visible_and_on_their_row(hostile_report: Report) -> None:
+    for text in (terminal.render(hostile_report), terminal.short(hostile_report, width=80)):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
+    assert r"a\x1b[2J\x1b]0;pwned\x07b\rc\nd" in terminal.render(hostile_report)
+
+
+def test_colour_only_where_it_is_wanted(sample_report: Report) -> None:
+    assert "\x1b" not in terminal.render(sample_report)
+    assert "\x1b[1m" in terminal.render(sample_report, colour=True)
+
+
+def test_the_demo_screen_says_whose_logs_these_are(sample_report: Report) -> None:
+    screen = terminal.demo(sample_report, ["out/report.html", "out/report.md"], "out/skipped.csv", width=80)
+
+    assert screen.startswith("dedupstats demo: made-up logs from sample_data/, not yours.")
+    assert "9 Claude Code sessions, 3 docker-agent sessions, 1 RTK database" in screen
+    assert re.search(r"RTK's own measure: same command line, any time \* +537 of 943 +48\.5 %", screen)
+    assert "Written    out/report.html  out/report.md (for a pull request)" in screen
+
+
+# -- Markdown ------------------------------------------------------------------------------------------------
+
+
+def test_brief_markdown_is_the_beginning_of_the_whole(sample_report: Report) -> None:
+    brief = markdown.render(sample_report, brief=True)
+
+    assert markdown.render(sample_report).startswith(brief.rstrip("\n"))
+    assert brief.startswith("## 17.0 % of tool-result bytes were repeats")
+    assert brief.count("\n") <= 13
+    assert "| **Logs: the same, and the model could still see it** | **23 of 220** |" in brief
+
+
+def test_folds_are_closed_and_apart_from_their_markdown(sample_report: Report) -> None:
+    text = markdown.render(sample_report)
+
+    assert text.count("<details>") == text.count("</details>") == text.count("</summary>\n\n")
+    assert text.count("<details>") >= 5
+
+
+def test_foreign_names_make_no_markup_in_markdown(hostile_report: Report) -> None:
+    text = markdown.render(hostile_report)
+
+    allowed = {"<details>", "</details>", "<summary>", "</summary>"}
+    assert set(re.findall(r"<[^>]*>", text)) == allowed
+    assert "@team" not in text
+    assert "\x1b" not in text
+    rows = [line for line in text.splitlines() if "&#8203;team" in line]
+    assert rows
+    assert all(len(re.findall(r"(?<!\\)\|", row)) in {7, 8} for row in rows)
+
+
+# -- HTML ----------------------------------------------------------------------------------------------------
+
+
+def test_foreign_names_make_no_elements(hostile_report: Report, sample_report: Report) -> None:
+    hostile, plain = Page(html.render(hostile_report)), Page(html.render(sample_report))
+
+    assert {tag for tag, _ in hostile.elements} <= {tag for tag, _ in plain.elements}
+    assert sum(tag == "script" for tag, _ in hostile.elements) == 3
+    handlers = [name for _, attributes in hostile.elements for name in attributes if name.startswith("on")]
+    assert handlers == []
+    shown = "".join(hostile.words)
+    assert all(name in shown for name in (*HOSTILE[:3], HOSTILE[5], HOSTILE[6]))
+    assert r"a\u202egpj.exe" in shown
+
+
+def test_only_the_scripts_of_the_page_may_run(hostile_report: Report) -> None:
+    page = Page(html.render(hostile_report))
+
+    policy = next(
+        attributes["content"]
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    figures, *scripts = page.scripts
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert policy is not None
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    assert f"default-src 'none'; script-src {allowed};" in policy
+    assert "connect-src 'none'" in policy
+    assert set(json.loads(figures)) == {"chart-tools", "chart-sessions", "chart-over-time"}
+
+
+def test_nothing_in_the_page_points_elsewhere(sample_report: Report) -> None:
+    page = Page(html.render(sample_report))
+
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "base", "object", "embed"}
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")  # type: ignore[union-attr]
+
+
+def test_tables_have_heads_and_charts_have_words(sample_report: Report) -> None:
+    page = Page(html.render(sample_report))
+    tags = [tag for tag, _ in page.elements]
+
+    assert tags.count("table") == tags.count("caption") == tags.count("thead") > 10
+    assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")
+    drawn = [attributes for _, attributes in page.elements if attributes.get("role") == "img"]
+    assert len(drawn) == tags.count("figcaption") == 3
+    assert all("%" in (attributes["aria-label"] or "") for attributes in drawn)
+
+
+# -- charts --------------------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_shares_of_the_table(sample_report: Report) -> None:
+    drawn = {chart.key: chart for chart in charts.charts(sample_report)}
+
+    bars = drawn["tools"].figure["data"]
+    assert [bar["name"] for bar in bars] == ["same call (upper bound)", "same bytes", "still visible"]
+    shown = sample_report.tools.rows[: sample_report.tools.shown]
+    assert list(bars[2]["x"]) == [tool.repeats["repeat-in-sight"].bytes.share for tool in shown]
+    # each bar lies within the one before
+    assert all(inner <= outer for inner, outer in zip(bars[2]["x"], bars[1]["x"], strict=True))
+
+
+def test_steps_end_at_all_sessions(sample_report: Report) -> None:
+    drawn = {chart.key: chart for chart in charts.charts(sample_report)}
+
+    for line, spread in zip(drawn["sessions"].figure["data"], sample_report.sessions, strict=True):
+        assert line["x"][0] == 0
+        # those without any repeat stand at 0
+        assert line["y"][0] == pytest.approx(spread.values.count(0.0) / spread.sessions)
+        assert (line["x"][-1], line["y"][-1]) == (spread.max, 1.0)
+
+
+def test_labels_are_literal_and_short(hostile_report: Report) -> None:
+    drawn = {chart.key: chart for chart in charts.charts(hostile_report)}
+
+    labels = drawn["tools"].figure["layout"]["yaxis"]["ticktext"]
+    assert len(labels) == len(HOSTILE)
+    assert not any("<" in label for label in labels)
+    assert max(len(label.replace("&lt;", "<").replace("&gt;", ">")) for label in labels) <= 26
