@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dedupstats.cli.options import Db
+from dedupstats.cli.progress import ImportBar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from dedupstats.ingest import ImportSummary
     from dedupstats.store import Store
 
 _SHOWN_FAULTS = 10
 _MAX_LINE_MIB = 16
-_THOUSAND = 1000
 
 _NO_RESULTS = frozenset({"rtk"})
 """sources whose records hold no tool results"""
@@ -63,7 +60,7 @@ def import_logs(
     from dedupstats.ingest import import_paths
     from dedupstats.store import open_store
 
-    with open_store(db) as store, _Progress() as progress:
+    with open_store(db) as store, ImportBar() as progress:
         summary = import_paths(
             store,
             paths or None,
@@ -86,46 +83,11 @@ def import_logs(
             err=True,
         )
     if strict and summary.has_faults:
+        skipped, unreadable = _many(summary.skipped, "record"), _many(len(summary.unreadable), "file")
         raise GateError(
-            f"{_many(summary.skipped, 'record')} skipped, {_many(len(summary.unreadable), 'file')} not readable",
+            f"{skipped} skipped, {unreadable} not readable",
             "see them with --verbose, or leave out --strict",
         )
-
-
-class _Progress:
-    """A progress bar on a terminal, nothing when piped."""
-
-    def __init__(self) -> None:
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, done: int, total: int, _unit: str) -> None:
-        """Show how many bytes are done; the bar appears with the first unit."""
-        if self._bar is None:
-            if not sys.stderr.isatty():
-                return
-            from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("Reading"),
-                BarColumn(),
-                DownloadColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("", total=total)
-        if self._task is not None:
-            self._bar.update(self._task, completed=done)
 
 
 def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = True) -> None:
@@ -140,7 +102,7 @@ def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = 
         NothingFoundError: Nothing was found.
     """
     from dedupstats.errors import NothingFoundError
-    from dedupstats.report.text import safe_text
+    from dedupstats.report.text import safe_text, size
 
     titles = _titles()
     if not summary.files and is_fatal:
@@ -170,6 +132,8 @@ def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = 
 
 def _found(summary: ImportSummary, source: str, files: int) -> str:
     """`220 files, 31.2 MB; 143 logs read (12 unchanged), 3,810 tool results`."""
+    from dedupstats.report.text import size
+
     read, unchanged = summary.units_read[source], summary.units_unchanged[source]
     parts = f"{_many(files, 'file')}, {size(summary.bytes[source])}; "
     if not read:
@@ -235,22 +199,8 @@ def _nothing(summary: ImportSummary) -> str:
     if summary.places:
         places = (f"{place.place}{' (no logs in it)' if place.exists else ''}" for place in summary.places)
         return f"no agent logs in the default places: {', '.join(places)}"
-    looked_at = len(summary.unrecognised)
+    looked_at = len(summary.unrecognised) + summary.passed_over
     return f"no agent logs there ({_many(looked_at, 'file')} looked at, none recognised)"
-
-
-def size(number: int) -> str:
-    """Bytes as people read them.
-
-    Example:
-        >>> size(0), size(999), size(31_200_000)
-        ('0 B', '999 B', '31.2 MB')
-    """
-    value, units = float(number), ["B", "kB", "MB", "GB", "TB"]
-    while value >= _THOUSAND and len(units) > 1:
-        value /= _THOUSAND
-        units.pop(0)
-    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
 def _many(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dedupstats.analytics.window import Window
     from dedupstats.store import Store
 
 Db = Annotated[
@@ -23,6 +24,39 @@ Db = Annotated[
         rich_help_panel="Store",
     ),
 ]
+
+
+def window_of(
+    *,
+    since: str | None,
+    until: str | None,
+    tz: str | None,
+    agent: list[str] | None,
+    project: list[str] | None,
+    tool: list[str] | None,
+    model: list[str] | None,
+) -> Window:
+    """What is counted, from the options as they were typed.
+
+    Raises:
+        UsageError: A date, span or time zone that cannot be read.
+    """
+    from datetime import UTC, datetime
+
+    from dedupstats.analytics.window import Window, local_zone, parse_since, parse_until, zone_info
+
+    zone = tz or local_zone()
+    zone_info(zone)
+    now = datetime.now(UTC)
+    return Window(
+        since=parse_since(since, zone, now) if since else None,
+        until=parse_until(until, zone, now) if until else None,
+        sources=tuple(name.lower().replace("-", "_").replace(" ", "_") for name in agent or ()),
+        projects=tuple(name.rstrip("/\\") or name for name in project or ()),
+        tools=tuple(tool or ()),
+        models=tuple(model or ()),
+        zone=zone,
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened
+from dedupstats.cli.options import Db, opened, window_of
 
 if TYPE_CHECKING:
     from dedupstats.analytics.rates import Rates
@@ -61,40 +61,12 @@ def rates(
     from dedupstats.report.tables import check_destination
 
     check_destination(form, output)
-    window = _window(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
+    window = window_of(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
     with opened(db) as store:
         _check(store, window)
         found = calculate(store, by=by, key=key, all_rules=all_rules, window=window)
         notes = _notes(store, found)
     _print(found if full_paths else rate_tables.short_projects(found), notes, form, output)
-
-
-def _window(
-    *,
-    since: str | None,
-    until: str | None,
-    tz: str | None,
-    agent: list[str] | None,
-    project: list[str] | None,
-    tool: list[str] | None,
-    model: list[str] | None,
-) -> Window:
-    from datetime import UTC, datetime
-
-    from dedupstats.analytics.window import Window, local_zone, parse_since, parse_until, zone_info
-
-    zone = tz or local_zone()
-    zone_info(zone)
-    now = datetime.now(UTC)
-    return Window(
-        since=parse_since(since, zone, now) if since else None,
-        until=parse_until(until, zone, now) if until else None,
-        sources=tuple(name.lower().replace("-", "_").replace(" ", "_") for name in agent or ()),
-        projects=tuple(name.rstrip("/\\") or name for name in project or ()),
-        tools=tuple(tool or ()),
-        models=tuple(model or ()),
-        zone=zone,
-    )
 
 
 def _check(store: Store, window: Window) -> None:

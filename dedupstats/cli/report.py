@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened
+from dedupstats.cli.options import Db, opened, window_of
+from dedupstats.cli.progress import ImportBar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dedupstats.analytics.window import Window
-    from dedupstats.report import Report
+    from dedupstats.report.model import Report
     from dedupstats.store import Store
 
 _CUT = "What to report on"
@@ -29,7 +30,7 @@ _SUFFIXES = {
 }
 
 
-def report(  # noqa: PLR0917
+def report(
     form: Annotated[
         Literal["terminal", "md", "html", "json"] | None,
         typer.Option(
@@ -84,8 +85,7 @@ def report(  # noqa: PLR0917
 
     Example: dedupstats report -o report.html -o report.md
     """
-    from dedupstats.cli.rates import _window as window_of
-    from dedupstats.report import build
+    from dedupstats.report.build import build
 
     outputs = [(path, form or _format_of(path)) for path in output or ()]
     _check_output(form, outputs, brief=brief)
@@ -108,13 +108,14 @@ def short(db: Path | None) -> None:
     """Import what the default places hold, then print the short report."""
     from dedupstats.cli import import_
     from dedupstats.ingest import import_paths
-    from dedupstats.report import build, terminal
+    from dedupstats.report import terminal
+    from dedupstats.report.build import build
     from dedupstats.report.tables import wants_colour, width_of
     from dedupstats.report.text import safe_text
     from dedupstats.store import open_store
 
     with open_store(db) as store:
-        with import_._Progress() as progress:  # noqa: SLF001
+        with ImportBar() as progress:
             summary = import_paths(store, progress=progress.update)
         is_empty = not store.query("select 1 from unit limit 1")
         made = None if is_empty else build(store)

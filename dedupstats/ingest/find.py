@@ -133,6 +133,15 @@ def real_path(stored: str) -> str:
     return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), stored)
 
 
+def first_bytes(path: str) -> bytes | None:
+    """The first 4 KiB of a file; None if it cannot be read."""
+    try:
+        with Path(path).open("rb", buffering=0) as opened:
+            return opened.read(_EDGE)
+    except OSError:
+        return None
+
+
 def fingerprint(file: FileInfo) -> bytes | None:
     """Hash of the first and last 4 KiB; None if the file cannot be read.
 

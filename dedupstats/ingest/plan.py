@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dedupstats._version import __version__
 from dedupstats.errors import DedupstatsError, NothingFoundError, UnreadableUnitError
 from dedupstats.ingest import find
-from dedupstats.ingest.summary import Found, ImportSummary, Unreadable
+from dedupstats.ingest.summary import UNREADABLE, Found, ImportSummary, Unreadable
 from dedupstats.sources.base import FileInfo, Source, Unit, hash64
 from dedupstats.sources.measure import to_storable
 from dedupstats.sources.probe import BOM, SQLITE_MAGIC, WAL_MAGICS, WAL_SUFFIX, Probe
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from dedupstats.store import Store
 
+LOG_SUFFIXES = (".jsonl", ".json", ".db")
+"""endings of files that are probed whatever they begin with, and said to be strangers if they are"""
 OPEN_COPIES = 16
 """private copies of databases that wait, opened, for their unit to be read; further ones are made anew"""
 
@@ -65,10 +67,13 @@ class Plan:
         self.notes: dict[str, tuple[int, str]] = {
             path: (unit, reason)
             for path, unit, reason in store.query(
-                "select path, unit_key, reason from raw.skipped where line = 0"
+                "select path, unit_key, substr(reason, len(?) + 1) from raw.skipped "
+                "where line = 0 and starts_with(reason, ?)",
+                [UNREADABLE, UNREADABLE],
             )
         }
         self._failed_units = {unit for unit, _ in self.notes.values()}
+        self._named: set[str] = set()
         self._known_sources = {name for name, _ in self.unit_keys.values()}
         self.judges = f"dedupstats {__version__}: {' '.join(sorted(sources))}"
         # another version, or one with further sources, may know files that were strangers before
@@ -98,6 +103,7 @@ class Plan:
             roots.append(full)
             if is_folder:
                 continue
+            self._named.add(full)
             # a log goes with its database, whichever was named
             base = full.removesuffix(WAL_SUFFIX)
             beside = [base, base + WAL_SUFFIX]
@@ -140,6 +146,9 @@ class Plan:
                     continue
                 source, name = self.unit_keys[unit_key]
                 unit = Unit(source, find.real_path(name))
+            elif self._is_passed_over(file):
+                self.summary.passed_over += 1
+                continue
             else:
                 self._mark(file)
                 probe = probes.enter_context(Probe(file.path, file.size))
@@ -203,14 +212,25 @@ class Plan:
             mark = self.fingerprints[file.path] = find.fingerprint(file) or b""
         return mark
 
+    def _is_passed_over(self, file: FileInfo) -> bool:
+        """Whether a file by its name and first bytes is none that a source could claim: text, media."""
+        if file.path.endswith(LOG_SUFFIXES) or file.path in self._named:
+            return False
+        known = self.known.get(to_storable(file.path))
+        if known is not None and known.unit_key is not None:
+            return False
+        start = find.first_bytes(file.path)
+        if start is None or start.startswith(SQLITE_MAGIC):
+            return False
+        return not start.removeprefix(BOM).lstrip().startswith(b"{")
+
     def _recognise(self, probe: Probe, file: FileInfo) -> Unit | None:
         """The unit that a file belongs to, or None; strangers are noted, not to be probed again."""
         try:
-            if _may_be_log(probe):
-                for source in self.sources.values():
-                    claim = source.claim(probe)
-                    if claim is not None:
-                        return Unit(source.name, claim.unit_key)
+            for source in self.sources.values():
+                claim = source.claim(probe)
+                if claim is not None:
+                    return Unit(source.name, claim.unit_key)
         except UnreadableUnitError as error:
             self.broken.append(unreadable(probe.path, error))
             self.summary.unreadable.append(self.broken[-1])
@@ -288,14 +308,6 @@ def _home(environment: Mapping[str, str]) -> Path:
         raise NothingFoundError(
             "it is not known where your home folder is", "set HOME, or name a file or folder"
         ) from error
-
-
-def _may_be_log(probe: Probe) -> bool:
-    """A quick look that rules out what no source can claim: text and media files beside the logs."""
-    head = probe.head
-    if head.startswith(SQLITE_MAGIC) or probe.path.endswith((".jsonl", ".json", ".db")):
-        return True
-    return head.removeprefix(BOM).lstrip()[:1] == b"{" or b"\n{" in head
 
 
 def unreadable(path: str, error: DedupstatsError) -> Unreadable:

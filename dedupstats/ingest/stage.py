@@ -1,8 +1,9 @@
 """Appending wide rows fast.
 
-DuckDB's appender hands a small Python integer over as INTEGER and casts each one to the BIGINT of our tables,
-which costs five times as much as storing it (350 against 70 ns a cell). The widest tables are therefore filled
-by way of a temporary table whose counting columns are INTEGER; one `insert` then widens whole columns.
+DuckDB's appender hands a small Python integer over as INTEGER and casts each one to the BIGINT of our
+tables, which costs five times as much as storing it (350 against 70 ns a cell). The widest tables are
+therefore filled by way of a temporary table whose counting columns are INTEGER; one `insert` then widens
+whole columns.
 """
 
 from __future__ import annotations

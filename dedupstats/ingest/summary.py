@@ -10,6 +10,9 @@ from typing import NamedTuple
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all, and the unit at work."""
 
+UNREADABLE = "cannot be read: "
+"""How the reason begins, in line 0, of a file that could not be read as a whole (view `skipped`)."""
+
 
 class Found(NamedTuple):
     """One place that was searched."""
@@ -58,6 +61,9 @@ class ImportSummary:
     unfinished: int = 0
     unreadable: list[Unreadable] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)
+    """files that no source claims, of those that end like logs or were named"""
+    passed_over: int = 0
+    """other files beside the logs: text, media"""
     seconds: float = 0.0
 
     @property

@@ -12,6 +12,7 @@ import duckdb
 
 from dedupstats.history.sight import STAYS, departures
 from dedupstats.ingest.stage import Stages
+from dedupstats.ingest.summary import UNREADABLE
 from dedupstats.model import (
     Boundary,
     Context,
@@ -89,7 +90,11 @@ class UnitRows:
         if len(self.unit.files) == 1:
             return {}  # a unit of one file fails as a whole
         skipped: list[Skipped] = self.plain[Skipped]
-        failed = {record.path: record.reason for record in skipped if record.line == 0}
+        failed = {
+            record.path: record.reason.removeprefix(UNREADABLE)
+            for record in skipped
+            if record.line == 0 and record.reason.startswith(UNREADABLE)
+        }
         if failed:
             self.plain[Skipped] = [record for record in skipped if record.path not in failed]
             self.counts = [count for count in self.counts if count.path not in failed]
@@ -158,7 +163,7 @@ class Batch:
         unit_key = hash64(source, key)
         if self._plan.notes.get(to_storable(path)) == (unit_key, reason):
             return
-        self._notes.append((unit_key, path, 0, reason))
+        self._notes.append((unit_key, path, 0, UNREADABLE + reason))
         if unit_key not in self._known_units:
             self._known_units.add(unit_key)
             self._rows["raw.unit"].append((unit_key, source, key, time.time_ns() // 1000))

@@ -12,7 +12,7 @@ def render(report: Report) -> str:
     """The report as indented JSON that ends in a newline; what has no value is null, never NaN.
 
     Example:
-        >>> from dedupstats.report import build
+        >>> from dedupstats.report.build import build
         >>> from dedupstats.store import open_store
         >>> with open_store(":memory:") as store:
         ...     report = build(store)

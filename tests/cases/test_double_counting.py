@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import docker_agent, rtk
 from support.claude import stamp
-from support.pipeline import Log, Records, Sent, copied, imported, write
+from support.pipeline import Log, Records, Sent, agree, copied, imported, write
 
 from dedupstats import build_report
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from support.pipeline import JSON, History
+    from support.pipeline import JSON
 
 X, Y, Z = "x" * 300, "y" * 300, "z" * 300
 
@@ -30,23 +30,6 @@ THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "s"}
 def without(rows: Sequence[Any], name: str) -> list[JSON]:
     """Rows that lack a field."""
     return [{key: value for key, value in row.items() if key != name} for row in rows]
-
-
-def in_every_order(*paths: Path) -> list[list[Path | list[Path]]]:
-    """Sequences of imports that end with the same files read: together, one by one in any order, twice."""
-    together = list(paths)
-    one_by_one = [list(order) for order in itertools.permutations(paths)]
-    return [[together], [together[::-1]], *one_by_one, [together, together], [together, *paths]]
-
-
-def agree(*paths: Path) -> History:
-    """Import in every order; all have to come to the same rows. Returns the last history."""
-    first, *others = in_every_order(*paths)
-    expected = imported(*first).snapshot()
-    for order in others:
-        assert imported(*order).snapshot() == expected
-    assert imported(first[0], first[0], force=True).snapshot() == expected
-    return imported(*first)
 
 
 # -- requests ------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import pytest
 from support.judged import Result, put
 
 from dedupstats.analytics.window import Window
-from dedupstats.report import build, html
+from dedupstats.report import html
+from dedupstats.report.build import build
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:

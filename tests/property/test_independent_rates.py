@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from dedupstats import Store
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_data"
-CORPUS = ROOT.parent / "shared" / "corpus" / "claude_code"
+CORPUS = (ROOT.parent / "shared" / "corpus" / "claude_code").resolve()
 
 
 class Both(NamedTuple):

@@ -59,9 +59,9 @@ class Result:
     """equal for a result and its copies"""
     rank: tuple[Any, ...]
     """the copy with the smallest one is the original"""
-    in_sight: list[Result] = field(default_factory=list)
+    in_sight: list[Result] = field(default_factory=list, repr=False)
     """results of its context that stand earlier and that the next request sends"""
-    original: Result | None = None
+    original: Result | None = field(default=None, repr=False)
 
     @property
     def path(self) -> str:
@@ -487,7 +487,7 @@ def _database(path: Path) -> list[Result]:
 def _exported(path: Path, document: JSON, root: str) -> list[Result]:
     items: list[Item] = []
     found: list[Result] = []
-    for line, entry in enumerate(document["messages"], start=1):
+    for line, entry in enumerate(document["messages"]):
         if "message" in entry:
             items.append(Item("message", line, entry["message"]["message"], 0))
         elif "sub_session" in entry:

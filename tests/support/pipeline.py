@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats import import_paths, open_store, rates
@@ -17,7 +18,6 @@ from support.claude import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from dedupstats import ImportSummary, Rates, Store
 
@@ -144,23 +144,38 @@ class History:
         return [self.store.query(f"from {view} order by all") for view in _VIEWS]
 
 
-def imported(*paths: Path | Sequence[Path], force: bool = False) -> History:
+def imported(*paths: Path | Sequence[Path]) -> History:
     """Import into the shared store, emptied before, and check what must hold of every history.
 
     Args:
         paths: Each is one import: a file or folder, or several.
-        force: Read unchanged files too.
     """
+    history = _read(paths)
+    _check(history)
+    said = history.summary
+    if len(paths) == 1:
+        assert Records(said.used, said.copies, said.ignored, said.skipped) == history.records
+    return history
+
+
+def agree(*paths: Path) -> History:
+    """Import files together, one by one in several orders, and twice: all must come to the same rows."""
+    together = list(paths)
+    expected = imported(together).snapshot()
+    orders = {paths, paths[::-1], (*paths[1:], paths[0])}
+    for imports in (*sorted(orders), [together, together], [paths[-1], together]):
+        assert _read(imports).snapshot() == expected
+    assert _read([together, together], force=True).snapshot() == expected
+    return imported(together)
+
+
+def _read(imports: Sequence[Path | Sequence[Path]], *, force: bool = False) -> History:
     store = _shared_store()
     _empty(store)
-    for group in paths:
-        summary = import_paths(store, group if isinstance(group, (list, tuple)) else [group], force=force)
-    history = History(store, summary)
-    _check(history)
-    if len(paths) == 1:
-        counted = (summary.used, summary.copies, summary.ignored, summary.skipped)
-        assert Records(*counted) == history.records
-    return history
+    for paths in imports:
+        group = [paths] if isinstance(paths, Path) else paths
+        summary = import_paths(store, group, force=force)
+    return History(store, summary)
 
 
 @cache

@@ -8,7 +8,8 @@ import pytest
 
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
-from dedupstats.report import Report, build
+from dedupstats.report.build import build
+from dedupstats.report.model import Report
 from dedupstats.store import open_store
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"

@@ -11,7 +11,8 @@ from support.judged import Result, put
 
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
-from dedupstats.report import Report, build
+from dedupstats.report.build import build
+from dedupstats.report.model import Report
 from dedupstats.report.model import Repeats, Share
 from dedupstats.store import open_store
 

@@ -10,7 +10,9 @@ from support.judged import Result, put
 
 from dedupstats.analytics.window import Window
 from dedupstats.errors import UsageError
-from dedupstats.report import SCHEMA_VERSION, Report, build, document
+from dedupstats.report import document
+from dedupstats.report.build import build
+from dedupstats.report.model import SCHEMA_VERSION, Report
 from dedupstats.store import open_store
 
 

@@ -14,11 +14,12 @@ from rich.cells import cell_len
 from support.judged import Result, put
 
 from dedupstats.analytics.window import Window
-from dedupstats.report import build, charts, document, html, markdown, terminal
+from dedupstats.report import charts, document, html, markdown, terminal
+from dedupstats.report.build import build
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
-    from dedupstats.report import Report
+    from dedupstats.report.model import Report
 
 SEEN = ("call_session", "repeat_session", "bytes_session", "repeat_in_sight")
 HOSTILE = (
