@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupstats.cli.options import Db
-from dedupstats.cli.progress import ImportBar
+from dedupstats.cli.progress import ImportBar, interruptible
 
 if TYPE_CHECKING:
     from dedupstats.ingest import ImportSummary
@@ -60,7 +60,7 @@ def import_logs(
     from dedupstats.ingest import import_paths
     from dedupstats.store import open_store
 
-    with open_store(db) as store, ImportBar() as progress:
+    with interruptible(), open_store(db) as store, ImportBar() as progress:
         summary = import_paths(
             store,
             paths or None,
@@ -112,11 +112,11 @@ def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = 
             safe_text(_nothing(summary)),
             f"name a file or folder: dedupstats import PATH (reads logs of {', '.join(titles.values())})",
         )
-    width = max([len(place.place) for place in summary.places], default=0)
-    for place in summary.places:
-        if place.exists or not summary.files:
-            found = f"{_many(place.files, 'file')}, {size(place.bytes)}" if place.exists else "not there"
-            typer.echo(safe_text(f"{place.place:<{width}}  {found}"))
+    shown = [place for place in summary.places if place.exists or not summary.files]
+    width = max([len(place.place) for place in shown], default=0)
+    for place in shown:
+        found = f"{_many(place.files, 'file')}, {size(place.bytes)}" if place.exists else "not there"
+        typer.echo(safe_text(f"{place.place:<{width}}  {found}"))
     for source, files in sorted(summary.files.items()):
         typer.echo(f"{titles.get(source, source)}: {_found(summary, source, files)}")
     if summary.records:

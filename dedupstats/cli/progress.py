@@ -1,12 +1,38 @@
-"""The progress bar of an import."""
+"""What a person sees of an import at work: a progress bar, and what an interrupt leaves behind."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
+from dedupstats.errors import DedupstatsError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.progress import Progress, TaskID
+
+
+class StoppedError(DedupstatsError):
+    """Ctrl-C while an import was at work."""
+
+    exit_code = 130
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Say what an interrupt leaves behind; typer would end without a word.
+
+    Raises:
+        StoppedError: In place of `KeyboardInterrupt`.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise StoppedError(
+            "interrupted; what was committed stays", "type the same again to read the rest"
+        ) from stop
 
 
 class ImportBar:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dedupstats.cli.options import Db, opened, window_of
-from dedupstats.cli.progress import ImportBar
+from dedupstats.cli.progress import ImportBar, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,10 +114,10 @@ def short(db: Path | None) -> None:
     from dedupstats.report.text import safe_text
     from dedupstats.store import open_store
 
-    with open_store(db) as store:
+    with interruptible(), open_store(db) as store:
         with ImportBar() as progress:
             summary = import_paths(store, progress=progress.update)
-        is_empty = not store.query("select 1 from unit limit 1")
+        is_empty = not store.query("select 1 from unit where source <> 'unknown' limit 1")
         made = None if is_empty else build(store)
     if made is None:
         # says which places were searched, and refuses

@@ -122,10 +122,10 @@ _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 def real_path(stored: str) -> str:
     r"""The path of a file as the system knows it, from the text that the store holds.
 
-    Bytes of a name that are no UTF-8 stand in the store as visible escapes (`\\udcff`).
+    Bytes of a name that are no UTF-8 stand in the store as visible escapes (`\udcff`).
 
     Example:
-        >>> real_path(r"/no/such/a\\udcff") == "/no/such/a\udcff"
+        >>> real_path(r"/no/such/a\udcff") == "/no/such/a\udcff"
         True
     """
     if "\\udc" not in stored or os.path.lexists(stored):

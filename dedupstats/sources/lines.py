@@ -1,10 +1,10 @@
 """Reading JSON lines in chunks: fast where lines are sound, forgiving where they are not.
 
-A chunk of whole lines is decoded in one call into typed structs. Where that fails, or where the number of
-values is not the number of lines (blank lines, two values on one line), the lines of that chunk are taken one
-by one with the standard library's parser, which reads what the fast ones refuse (lone surrogates, `NaN`), and
-what then cannot be used is a `Fault`. Nothing is lost silently, and where chunks are cut makes no difference.
-Measured: methods.md 1.1; the traps: methods.md 1.2.
+A chunk of whole lines is decoded in one call into typed structs. Where that fails, or where values and lines
+do not match (blank lines, two values on one line), the lines of that chunk are taken one by one with the
+standard library's parser, which reads what the fast ones refuse (lone surrogates, `NaN`); what then cannot be
+used is a `Fault`. Nothing is lost silently, and where chunks are cut makes no difference. Measured: methods.md
+1.1; the traps: methods.md 1.2.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from dedupstats.sources.probe import BOM
 
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 64 * 1024
 SALVAGE_TRIES = 200
 """places in a broken line at which a whole record is looked for"""
-NEWLINE = 10
+NEWLINE, RETURN, OPEN, CLOSE = b"\n\r{}"
 LONG_INTEGER = 4000
 """digits from which Python refuses to read an integer (its own limit is 4,300)"""
 
 Row = TypeVar("Row")
+Places = npt.NDArray[np.int64]
+"""positions in a chunk"""
 
 
 class Fault(NamedTuple):
@@ -98,49 +101,50 @@ class JsonLines(Generic[Row]):
         """
         decode_lines = self._decoder.decode_lines
         with Path(self.path).open("rb", buffering=0) as file:
-            for first, chunk, count in self._chunks(file):
+            for first, chunk, ends in self._chunks(file):
                 if chunk is None:
                     reason = f"line longer than {self._maximum} bytes"
                     yield Batch((), [], [Fault(first, reason)])
                     continue
+                count = len(ends)
                 try:
                     rows = decode_lines(chunk)
                 except _REFUSED:
                     yield self._by_line(chunk, first, count)
                     continue
-                if len(rows) == count:
+                if len(rows) == count and _is_plain(chunk, ends):
                     yield Batch(range(first, first + count), rows, [])
                 else:
                     yield self._by_line(chunk, first, count)
 
-    def _chunks(self, file: BinaryIO) -> Iterator[tuple[int, bytes | None, int]]:
-        """Number of the first line, whole lines (None: one that is too long), and how many end in it."""
+    def _chunks(self, file: BinaryIO) -> Iterator[tuple[int, bytes | None, Places]]:
+        """Number of the first line, whole lines (None: one that is too long), and where they end."""
         line, held, length, skipping = 1, list[bytes](), 0, False
+        nowhere: Places = np.empty(0, np.int64)
         while data := file.read(self._chunk_bytes):
             first = data.find(b"\n")
             if skipping or length + (first if first >= 0 else len(data)) > self._maximum:
                 held, length, skipping = [], 0, first < 0
                 if skipping:
                     continue
-                yield line, None, 1
+                yield line, None, nowhere
                 line += 1
                 data = data[first + 1 :]
             cut = data.rfind(b"\n") + 1
             if cut:
                 chunk = b"".join((*held, memoryview(data)[:cut]))
-                # three times as fast as bytes.count
-                count = int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == NEWLINE))
-                yield line, chunk, count
-                line += count
+                ends = np.flatnonzero(np.frombuffer(chunk, np.uint8) == NEWLINE)
+                yield line, chunk, ends
+                line += len(ends)
                 held, length = [], 0
                 data = data[cut:]
             if data:
                 held.append(data)
                 length += len(data)
         if skipping:
-            yield line, None, 1
+            yield line, None, nowhere
         elif held:
-            yield line, b"".join(held), 0
+            yield line, b"".join(held), nowhere
 
     def _by_line(self, chunk: bytes, first: int, count: int) -> Batch[Row]:
         batch: Batch[Row] = Batch(list[int](), [], [])
@@ -167,10 +171,11 @@ class JsonLines(Generic[Row]):
             batch.rows.append(row)
             return
         values, reason = self._values(_text(text), is_ended=is_ended)
-        if not is_ended and (reason or not all(isinstance(value, dict) for value in values)):
-            self.unfinished = True
-            values, reason = [value for value in values if isinstance(value, dict)], ""
-        if reason:
+        if reason or not is_ended:
+            objects = [value for value in values if isinstance(value, dict)]
+            self.unfinished = not is_ended and (bool(reason) or len(objects) < len(values))
+            values = objects
+        if reason and is_ended:
             batch.faults.append(Fault(number, reason))
         for value in values:
             self._convert(value, number, batch)
@@ -215,6 +220,18 @@ class JsonLines(Generic[Row]):
             if _skip_blank(text, end) == len(text) and self._is_record(value):
                 return [value]
         return []
+
+
+def _is_plain(chunk: bytes, ends: Places) -> bool:
+    """Whether every line begins with `{` and ends with `}`.
+
+    With as many values as lines, each line then is one value: no value can go on from a `}` at a line's end
+    to a `{`, so none spans lines, and no line is blank to make up for two values on another.
+    """
+    data = np.frombuffer(chunk, np.uint8)
+    last = data[ends - 1]
+    is_closed = (last == CLOSE) | ((last == RETURN) & (data[ends - 2] == CLOSE))
+    return chunk[0] == OPEN and bool(is_closed.all()) and bool((data[ends[:-1] + 1] == OPEN).all())
 
 
 def _text(data: bytes) -> str:

@@ -85,7 +85,7 @@ def measure(text: str, hashed_suffix: bytes = b"") -> Measured:
         lines (LF, plus one if the text is non-empty and does not end in LF) and counts by class.
 
     Example:
-        >>> m = measure("ab\\n12")
+        >>> m = measure("ab\n12")
         >>> m.bytes, m.chars, m.lines, m.letters, m.digits, m.newlines
         (5, 5, 2, 2, 2, 1)
     """

@@ -74,30 +74,33 @@ def _transcripts(store: Store) -> list[str]:
         _block(
             store,
             "sessions",
-            "s.session_id as session, family.session_id as family, s.project, s.contexts, s.started_at, s.ended_at "
-            "from session s join (select family_key, min(session_id) as session_id from session group by all) "
-            "family using (family_key)",
+            "s.session_id as session, f.session_id as family, s.project, s.contexts, s.started_at, "
+            "s.ended_at from session s "
+            "join (select family_key, min(session_id) as session_id from session group by all) f "
+            "using (family_key)",
         ),
         _block(
             store,
             "contexts",
-            "n.name, left(c.session_id, 8) as session, c.kind, c.native_id, p.name as parent, c.agent, c.project, "
-            "c.path, c.started_at, c.ended_at, (select count(*) from turn t where t.context_key = c.context_key) "
-            "as turns, c.is_moved from context c join named n using (context_key) "
+            "n.name, left(c.session_id, 8) as session, c.kind, c.native_id, p.name as parent, c.agent, "
+            "c.project, c.path, c.started_at, c.ended_at, "
+            "(select count(*) from turn t where t.context_key = c.context_key) as turns, c.is_moved "
+            "from context c join named n using (context_key) "
             "left join named p on p.context_key = c.parent_key",
         ),
         _block(
             store,
             "boundaries",
-            "n.name as context, b.line, b.at_ordinal, b.kind, b.trigger, b.tokens_before, b.tokens_after, b.kept, "
-            "b.removed, b.kept_count, b.removed_count from boundary b join named n using (context_key)",
+            "n.name as context, b.line, b.at_ordinal, b.kind, b.trigger, b.tokens_before, b.tokens_after, "
+            "b.kept, b.removed, b.kept_count, b.removed_count "
+            "from boundary b join named n using (context_key)",
         ),
         _block(
             store,
             f"results: one line each; rules and marks: {key}",
             "n.name as context, e.ordinal, e.seq, e.turn, e.line, e.tool, e.class, e.bytes, e.lines, "
-            f"e.read_only, e.is_copy as copy, e.left_at, {letters['rules']} as rules, {letters['marks']} as marks, "
-            "e.rtk_mode as rtk, left(ledger_session, 8) as ledger, "
+            f"e.read_only, e.is_copy as copy, e.left_at, {letters['rules']} as rules, "
+            f"{letters['marks']} as marks, e.rtk_mode as rtk, left(ledger_session, 8) as ledger, "
             "left(replace(replace(e.target, e.project || '/', ''), e.project || '\\', ''), 50) as target "
             "from emission e join emission_repeat using (emission_key) join named n using (context_key)",
         ),
@@ -107,8 +110,8 @@ def _transcripts(store: Store) -> list[str]:
             "n.name as context, r.model, r.version, r.service_tier, count(*) as requests, "
             "count(*) filter (r.output_known) as output_known, sum(r.input_tokens) as input, "
             "sum(r.cache_read_tokens) as cache_read, sum(r.cache_write_5m_tokens) as write_5m, "
-            "sum(r.cache_write_1h_tokens) as write_1h, sum(r.output_tokens) as output, sum(r.calls) as calls, "
-            "sum(r.text_bytes) as text, sum(r.thinking_bytes) as thinking, "
+            "sum(r.cache_write_1h_tokens) as write_1h, sum(r.output_tokens) as output, "
+            "sum(r.calls) as calls, sum(r.text_bytes) as text, sum(r.thinking_bytes) as thinking, "
             "sum(r.tool_input_bytes) as tool_input, sum(r.files) as held "
             "from request r join named n using (context_key) group by all",
         ),
@@ -123,7 +126,7 @@ def _transcripts(store: Store) -> list[str]:
 
 def _rtk(store: Store) -> list[str]:
     seen = (
-        "(select *, row_number() over (partition by original_sha64 order by ts, native_id) > 1 as again, "
+        "(select *, row_number() over (partition by original_sha64 order by ts, native_id) > 1 as again "
         "from rtk_command)"
     )
     sums = (
@@ -140,14 +143,15 @@ def _rtk(store: Store) -> list[str]:
         _block(
             store,
             "commands: forms of stamps",
-            "regexp_replace(stamp, '[0-9]', '0', 'g') as form, count(*) as commands from rtk_command group by all",
+            "regexp_replace(stamp, '[0-9]', '0', 'g') as form, count(*) as commands "
+            "from rtk_command group by all",
         ),
         _block(
             store,
             "session outputs: by session",
             "session_id, count(*) as rows, sum(emit_count) as emitted, max(step) as last_step, "
-            "sum(output_tokens) as tokens, sum(line_count) as lines, min(first_at) as first, max(last_at) as last "
-            "from rtk_output group by all",
+            "sum(output_tokens) as tokens, sum(line_count) as lines, "
+            "min(first_at) as first, max(last_at) as last from rtk_output group by all",
         ),
         _block(
             store,

@@ -8,8 +8,8 @@ Example:
     >>> [row["type"] for row in t.rows]
     ['user', 'assistant', 'user']
 
-A method that adds a row returns its uuid. Uuids are `u1`, `u2` ... and each row is a second later than the one
-before, so that a case can be told by them.
+A method that adds a row returns its uuid. Uuids are `u1`, `u2` ... and each row is a second later than the
+one before, so that a case can be told by them.
 """
 
 from __future__ import annotations
@@ -147,13 +147,15 @@ class Transcript:
             "stop_sequence": None,
             **({"usage": usage} if usage is not None else {}),
         }
-        return self.row("assistant", message=content, requestId=f"r-{content['id']}", **fields)
+        return self.row("assistant", message=content, **{"requestId": f"r-{content['id']}", **fields})
 
     def say(self, text: str, message: str | None = None, **fields: Any) -> str:
         """The model's answer."""
         return self.assistant([{"type": "text", "text": text}], message, **fields)
 
-    def call(self, call_id: str, tool: str, arguments: JSON, message: str | None = None, **fields: Any) -> str:
+    def call(
+        self, call_id: str, tool: str, arguments: JSON, message: str | None = None, **fields: Any
+    ) -> str:
         """The model calls a tool."""
         block = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
         fields.setdefault("stop", "tool_use")
@@ -263,7 +265,12 @@ def unit_of(path: Path) -> Unit:
     source = ClaudeCode()
     places = [path, *(Path(place) for place in source.companions(str(path)))] if path.is_file() else [path]
     files = sorted(
-        {file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()}
+        {
+            file
+            for place in places
+            for file in ([place] if place.is_file() else place.rglob("*"))
+            if file.is_file()
+        }
     )
     unit: Unit | None = None
     for file in files:

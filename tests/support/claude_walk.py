@@ -1,13 +1,15 @@
 """The sight rule of claude-code.md section 15, word for word: slow, and written apart from the source.
 
-For each result the whole tree is walked anew, so that the test of the fast way has something to be compared with.
+For each result the whole tree is walked anew, so that the fast way has something to be compared with.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TREE = {"user", "assistant", "system", "attachment", "progress"}
 
@@ -116,8 +118,8 @@ class Walk:
         earlier = self._earlier(row)
         return earlier[-1] if earlier else None
 
-    def _later_parent(self, row: _Row) -> _Row | None:
-        """The call that stands after its result."""
+    def _later_call(self, row: _Row) -> _Row | None:
+        """The call that stands after its result and that the result names as its parent."""
         parent = row.data.get("parentUuid")
         if parent is None or not _results(row.data):
             return None
@@ -128,6 +130,15 @@ class Walk:
                 return other if other.thread == row.thread else None
         return None
 
+    def _later_parent(self, row: _Row) -> _Row | None:
+        """The same, if no circle can come of it."""
+        call = here = self._later_call(row)
+        while here is not None and here.place >= row.place:
+            if self._later_call(here) is not None:
+                return None
+            here = self._step_back(here)
+        return call
+
     def _is_boundary(self, row: _Row) -> bool:
         if row.data.get("subtype") == "compact_boundary":
             return True
@@ -137,17 +148,23 @@ class Walk:
         for other in reversed(self._earlier(row)):
             if other.data.get("subtype") == "compact_boundary":
                 return False
-            if other.data.get("isCompactSummary") or other.data["type"] == "assistant" or _results(other.data):
+            if (
+                other.data.get("isCompactSummary")
+                or other.data["type"] == "assistant"
+                or _results(other.data)
+            ):
                 break
         parent = self._plain_parent(row)
         return parent is None or parent not in self.boundaries
 
     def _step(self, row: _Row) -> _Row | None:
+        later = self._later_parent(row)
+        return self._step_back(row) if later is None else later
+
+    def _step_back(self, row: _Row) -> _Row | None:
+        """A step that never leads to a later row."""
         if row in self.boundaries:
             return None
-        later = self._later_parent(row)
-        if later is not None:
-            return later
         parent = self._plain_parent(row)
         if row.data.get("isCompactSummary") and parent is None:
             return self._earlier(row)[-1] if self._earlier(row) else None

@@ -144,13 +144,14 @@ class History:
         return [self.store.query(f"from {view} order by all") for view in _VIEWS]
 
 
-def imported(*paths: Path | Sequence[Path]) -> History:
+def imported(*paths: Path | Sequence[Path], **options: Any) -> History:
     """Import into the shared store, emptied before, and check what must hold of every history.
 
     Args:
         paths: Each is one import: a file or folder, or several.
+        options: As `import_paths` has them.
     """
-    history = _read(paths)
+    history = _read(paths, **options)
     _check(history)
     said = history.summary
     if len(paths) == 1:
@@ -169,12 +170,12 @@ def agree(*paths: Path) -> History:
     return imported(together)
 
 
-def _read(imports: Sequence[Path | Sequence[Path]], *, force: bool = False) -> History:
+def _read(imports: Sequence[Path | Sequence[Path]], **options: Any) -> History:
     store = _shared_store()
     _empty(store)
     for paths in imports:
         group = [paths] if isinstance(paths, Path) else paths
-        summary = import_paths(store, group, force=force)
+        summary = import_paths(store, group, **options)
     return History(store, summary)
 
 

@@ -15,8 +15,9 @@ from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import Context, ContextKind, FileCount, Ignored, Skipped
 from dedupstats.sources.base import Capabilities, Claim, FileInfo, Place, Reading, Unit
 from dedupstats.sources.claude_code import layout
+from dedupstats.sources.claude_code.answers import NAME
 from dedupstats.sources.claude_code.line_up import records
-from dedupstats.sources.claude_code.reader import NAME, Transcript
+from dedupstats.sources.claude_code.reader import Transcript
 from dedupstats.sources.claude_code.tools import Calls
 
 if TYPE_CHECKING:
@@ -69,20 +70,23 @@ class ClaudeCode:
         """A transcript by its rows; an agent's meta file or a workflow's journal by its place and content."""
         if probe.name.endswith(layout.META_SUFFIX):
             return self._claim_meta(probe)
-        if probe.name == layout.JOURNAL and layout.SUBAGENTS in Path(probe.path).parts and probe.rows:
-            return Claim(layout.unit_key(probe.path, ()))
-        if not probe.head.lstrip().startswith(b"{") and not probe.rows:
-            return None
-        rows = [row for row in probe.rows if _is_row(row)]
-        if rows or (not probe.rows and all(mark in probe.head[:MARKED_HEAD] for mark in HEAD_MARKS)):
-            sessions = {row["sessionId"] for row in rows if isinstance(row.get("sessionId"), str)}
-            return Claim(layout.unit_key(probe.path, sessions))
+        in_subagents = layout.SUBAGENTS in Path(probe.path).parts
+        if probe.name == layout.JOURNAL and in_subagents and next(probe.rows, None) is not None:
+            return Claim(layout.unit_key(probe.path, ""))
+        is_empty = True
+        for row in probe.rows:
+            is_empty = False
+            if _is_row(row):
+                session = row.get("sessionId")
+                return Claim(layout.unit_key(probe.path, session if isinstance(session, str) else ""))
+        if is_empty and all(mark in probe.head[:MARKED_HEAD] for mark in HEAD_MARKS):
+            return Claim(layout.unit_key(probe.path, ""))
         return None
 
     def _claim_meta(self, probe: Probe) -> Claim | None:
         meta = probe.document
         if probe.name.startswith(layout.AGENT) and isinstance(meta, dict) and "agentType" in meta:
-            return Claim(layout.unit_key(probe.path, ()))
+            return Claim(layout.unit_key(probe.path, ""))
         return None
 
     def companions(self, path: str) -> list[str]:
@@ -207,8 +211,8 @@ class _UnitReader:
         is_moved = is_main and bool(sessions) and session not in sessions
         if session is None or is_moved:
             session = sessions.most_common(1)[0][0] if sessions else role.native_id
-        for agent_id, (_, thread) in transcript.spawned.items():
-            self._spawned.setdefault(agent_id, thread.key)
+        for agent_id, key in transcript.spawned.items():
+            self._spawned.setdefault(agent_id, key)
         for thread in transcript.threads:
             if is_main and thread is transcript.main:
                 self._main_key = thread.key

@@ -11,7 +11,7 @@ from dedupstats.model import ContextKind
 from dedupstats.sources.base import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 SUFFIX = ".jsonl"
 META_SUFFIX = ".meta.json"
@@ -57,12 +57,12 @@ def places(env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
     return list({place.path: place for place in reversed(found)}.values())[::-1]
 
 
-def unit_key(path: str, sessions: Collection[str]) -> str:
+def unit_key(path: str, session: str) -> str:
     """The unit that a file belongs to: the path of the session's file without its ending.
 
     Args:
         path: The file.
-        sessions: Session ids of its rows, as far as they are known.
+        session: Session id of its first row; empty if that is not known.
     """
     folder, name = os.path.split(path)
     parts = Path(folder).parts
@@ -71,7 +71,7 @@ def unit_key(path: str, sessions: Collection[str]) -> str:
         return str(Path(*parts[:last]))
     if name.startswith(AGENT):
         holder = Path(folder).name
-        if holder in sessions or (_UUID.fullmatch(holder) and (not sessions or holder in sessions)):
+        if holder == session or (not session and _UUID.fullmatch(holder)):
             return folder
     return path.removesuffix(META_SUFFIX).removesuffix(SUFFIX)
 

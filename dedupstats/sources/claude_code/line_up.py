@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.model import Boundary, Class, Emission, FileCount, Ignored
 from dedupstats.sources.base import hash64, mix64
-from dedupstats.sources.claude_code.reader import NAME
+from dedupstats.sources.claude_code.answers import NAME
 from dedupstats.sources.claude_code.sight import Left, Sight
 from dedupstats.sources.claude_code.texts import CUTS
 from dedupstats.sources.claude_code.tree import NO_MESSAGE
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dedupstats.model import Record
-    from dedupstats.sources.claude_code.reader import Call, Transcript
+    from dedupstats.sources.claude_code.answers import Call
+    from dedupstats.sources.claude_code.reader import Transcript
     from dedupstats.sources.claude_code.threads import Result, Thread
     from dedupstats.sources.claude_code.tools import Facts
 

@@ -43,6 +43,7 @@ class Draft:
         "hidden",
         "key",
         "model_key",
+        "number",
         "stop_key",
         "text_bytes",
         "thinking_bytes",
@@ -53,7 +54,9 @@ class Draft:
 
     def __init__(
         self,
+        number: int,
         key: int,
+        *,
         head: tuple[int, str, int, int | None, int | None, int, int],
         marks: tuple[bool, bool, bool],
         model_key: int | None,
@@ -62,12 +65,14 @@ class Draft:
         """Begin with the first row.
 
         Args:
+            number: Its number within the context.
             key: Hash of the source and the native message id.
             head: context_key, native_id, line, at, clock, turn, emissions_before.
             marks: is_fork, is_home, is_sidechain.
             model_key: Name key of the model.
             version_key: Name key of the version.
         """
+        self.number = number
         self.key = key
         self._head = head
         self._marks = marks

@@ -143,6 +143,11 @@ def is_record(value: Any) -> bool:
     )
 
 
+def is_fork(row: Row) -> bool:
+    """Whether a row says itself that a fork copied it (section 9)."""
+    return row.forkedFrom is not NO_JSON and bytes(row.forkedFrom) not in (b"", b"null")
+
+
 def _raw(value: Any) -> Raw:
     # ASCII, so that a lone surrogate stays the escape that the log holds
     return Raw(json.dumps(value, separators=(",", ":")).encode("ascii"))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from dedupstats.model import Class
-from dedupstats.sources.claude_code.rows import Block, Message, Shown
 from dedupstats.sources.measure import to_bytes
+
+if TYPE_CHECKING:
+    from dedupstats.sources.claude_code.rows import Message, Shown
 
 READ_STUBS = frozenset(
     {
@@ -183,11 +185,3 @@ def message_text(message: Message) -> str:
 def size(text: str) -> int:
     """UTF-8 bytes of a text."""
     return len(text) if text.isascii() else len(to_bytes(text))
-
-
-def results_of(message: Message) -> list[Block]:
-    """The tool results in a user's message: never more than one in real rows, but nothing forbids it."""
-    content = message.content
-    if not isinstance(content, list):
-        return []
-    return [block for block in content if isinstance(block, Block) and block.type == "tool_result"]

@@ -77,7 +77,6 @@ class Thread:
         "key",
         "kind",
         "last_node",
-        "message_numbers",
         "native_id",
         "prompt_parents",
         "results",
@@ -110,6 +109,5 @@ class Thread:
         self.turns: list[Turn] = []
         self.entered: list[Entered] = []
         self.drafts: dict[str, Draft] = {}
-        self.message_numbers: dict[str, int] = {}
         self.results: list[Result] = []
         self.events: list[Event] = []

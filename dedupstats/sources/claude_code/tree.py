@@ -118,34 +118,29 @@ class Tree:
         thread.last_node = node
         return node
 
-    def node_of(self, uuid: str) -> int | None:
-        """The last row so far that bears a uuid."""
-        return self.latest.get(uuid)
-
     def resolve_later(self, is_result: Callable[[int], bool]) -> None:
         """Hang results on calls that stand after them (section 4), once the whole file is known.
 
-        Only a row without a parent before it is concerned; a circle is ruled out by demanding that the walk
-        from the call leads back before the result without passing another row that hangs on a later one.
+        Circles are ruled out by demanding that the walk from the call leads back before the result without
+        passing another row that may hang on a later one.
 
         Args:
             is_result: Whether a row holds a tool result.
         """
-        forward: set[int] = set()
+        targets: dict[int, int] = {}
         for node, parent in self._later:
             target = self._wanted[parent]
             if target is not None and self._owners[target] is self._owners[node] and is_result(node):
-                forward.add(node)
-                if self._leads_back(target, node, forward):
-                    self.up[node] = target
-                else:
-                    forward.discard(node)
+                targets[node] = target
+        for node, target in targets.items():
+            if self._leads_back(target, node, targets):
+                self.up[node] = target
 
-    def _leads_back(self, node: int, before: int, forward: set[int]) -> bool:
+    def _leads_back(self, node: int, before: int, targets: dict[int, int]) -> bool:
         for _ in range(FORWARD_STEPS):
             if node < before:
                 return True
-            if node in forward:
+            if node in targets:
                 return False
             node = self.up[node]
         return False

@@ -1,0 +1,126 @@
+"""Rows of the model: requests and the calls that they make (claude-code.md section 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dedupstats.model import BoundaryKind
+from dedupstats.sources.base import hash64
+from dedupstats.sources.claude_code.requests import Draft
+from dedupstats.sources.claude_code.rows import is_fork
+from dedupstats.sources.claude_code.texts import size
+from dedupstats.sources.claude_code.threads import Event
+from dedupstats.sources.claude_code.tree import ROOT
+
+if TYPE_CHECKING:
+    from dedupstats.sources.claude_code.reader import Transcript
+    from dedupstats.sources.claude_code.rows import Block, Message, Row
+    from dedupstats.sources.claude_code.threads import Thread
+    from dedupstats.sources.claude_code.tools import Facts
+
+NAME = "claude_code"
+SYNTHETIC = "<synthetic>"
+"""the model of the program's own notices: no request"""
+
+
+class Call(NamedTuple):
+    """A tool call with the request that made it."""
+
+    facts: Facts
+    thread: Thread
+    message: int
+    request_key: int | None
+    model_key: int | None
+
+
+def take_assistant(file: Transcript, line: int, row: Row, thread: Thread | None = None) -> None:
+    """Take in one row of the model: nearly always one content block of a message.
+
+    Args:
+        file: The transcript that is being read.
+        line: Line of the row.
+        row: The row.
+        thread: Its context, where the row does not tell.
+    """
+    message = row.message
+    if message is None or (message.id is None and not message.content):
+        file.skip(line, "assistant record without message id and content")
+        return
+    thread = file.enter(line, row, thread=thread)
+    if thread is None:
+        return
+    if thread.root != ROOT:
+        # a conversation goes on below a new root: it was cleared there
+        thread.events.append(Event(thread.root, BoundaryKind.CLEAR))
+        thread.root = ROOT
+    thread.has_answer = True
+    thread.is_fresh = thread.follows_result = False
+    thread.tip = thread.last_node
+    if message.model == SYNTHETIC:
+        file.ignored["assistant/<synthetic>"] += 1
+        return
+    file.used += 1
+    draft = _draft(file, thread, line, row, message)
+    file.tree.messages[thread.last_node] = draft.number
+    draft.stop_key = file.name_key(message.stop_reason)
+    usage = message.usage
+    if usage is not None:
+        draft.merge(usage)
+        if usage.service_tier:
+            draft.tier_key = file.name_key(usage.service_tier)
+    if row.costUSD is not None:
+        draft.cost = max(draft.cost or 0.0, float(row.costUSD))
+    _take_blocks(file, row, message, thread, draft)
+
+
+def _draft(file: Transcript, thread: Thread, line: int, row: Row, message: Message) -> Draft:
+    """The request of a message, begun with its first row."""
+    native_id = message.id or f"row {row.uuid or line}"
+    draft = thread.drafts.get(native_id)
+    if draft is None:
+        draft = thread.drafts[native_id] = Draft(
+            len(thread.drafts),
+            hash64(NAME, native_id),
+            head=(thread.key, native_id, line, file.at, thread.clock, thread.turn, thread.count),
+            marks=(is_fork(row), file.is_home, thread.is_side),
+            model_key=file.name_key(message.model),
+            version_key=file.version_key,
+        )
+    return draft
+
+
+def _take_blocks(file: Transcript, row: Row, message: Message, thread: Thread, draft: Draft) -> None:
+    """Calls and sizes of a row's blocks; a row that was there before adds calls only if they are new."""
+    content = message.content
+    for block in [content] if isinstance(content, str) else content or ():
+        if isinstance(block, str):
+            draft.text_bytes += 0 if file.is_repeated else size(block)
+        elif block.type == "tool_use":
+            _take_call(file, block, row, thread, draft)
+        elif not file.is_repeated:
+            _weigh(block, draft)
+
+
+def _take_call(file: Transcript, block: Block, row: Row, thread: Thread, draft: Draft) -> None:
+    call_id = block.id
+    if call_id is None or call_id in file.calls:
+        return
+    facts = file.facts(block.name or "", bytes(block.input) or b"null", row.cwd)
+    draft.calls += 1
+    draft.tool_bytes += facts.input_bytes
+    file.calls[call_id] = Call(facts, thread, draft.number, draft.key, draft.model_key)
+
+
+def _weigh(block: Block, draft: Draft) -> None:
+    """Add the size of a block of the model's own output."""
+    if block.type == "text":
+        draft.text_bytes += size(block.text or "")
+    elif block.type == "thinking":
+        if block.thinking:
+            draft.thinking_bytes += size(block.thinking)
+        else:
+            draft.hidden += 1
+    elif block.type == "redacted_thinking":
+        draft.hidden += 1
+    elif block.type == "server_tool_use":
+        draft.tool_bytes += len(bytes(block.input))

@@ -1,0 +1,118 @@
+"""Every command and every Python example of README and docs runs as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OURS = ("dedupstats", "python -m dedupstats")
+ELSEWHERE = ("make", "pip", "git", "cd")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pages show a POSIX shell")
+
+
+def blocks(kind: str) -> list[tuple[str, str]]:
+    return [
+        (page.name, found[2])
+        for page in PAGES
+        for found in BLOCK.finditer(page.read_text("utf-8"))
+        if found[1] == kind
+    ]
+
+
+def lines() -> list[tuple[str, list[str]]]:
+    """Page and words of every line of every shell block."""
+    return [
+        (page, shlex.split(line, comments=True))
+        for page, text in blocks("sh")
+        for line in text.splitlines()
+        if shlex.split(line, comments=True)
+    ]
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**kept, "HOME": str(home), "TZ": "UTC", "LANG": "C.UTF-8"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with logs in the default places, and the samples where the pages have them."""
+    home = tmp_path_factory.mktemp("home")
+    samples = shutil.copytree(ROOT / "sample_data", home / "sample_data")
+    shutil.copytree(samples / "claude_code", home / ".claude")
+    (home / ".cagent").mkdir()
+    shutil.copy(samples / "docker_agent/session.db", home / ".cagent")
+    (home / ".local/share/rtk").mkdir(parents=True)
+    shutil.copy(samples / "rtk/history.db", home / ".local/share/rtk")
+    return home
+
+
+def test_the_pages_hold_commands() -> None:
+    ours = [words for _, words in lines() if words[0] == "dedupstats"]
+    assert len(ours) >= 10
+    assert {"import", "rates", "report", "sql", "export"} <= {words[1] for words in ours if len(words) > 1}
+    assert blocks("python")
+
+
+def test_what_else_is_typed_is_known() -> None:
+    """Targets of make are there; other programs are those that a newcomer has."""
+    targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for page, words in lines():
+        if " ".join(words).startswith(OURS):
+            continue
+        assert words[0] in ELSEWHERE, (page, words)
+        if words[0] == "make":
+            assert set(words[1:]) <= set(targets), (page, words)
+
+
+def test_every_command_runs(home: Path) -> None:
+    failed = []
+    # the pages are read in this order, and the first command without arguments imports
+    for page, words in lines():
+        if not " ".join(words).startswith(OURS):
+            continue
+        arguments = words[1:] if words[0] == "dedupstats" else words[3:]
+        arguments = [str(home) + word[1:] if word.startswith("~/") else word for word in arguments]
+        ran = subprocess.run(
+            [sys.executable, "-m", "dedupstats", *arguments],
+            cwd=home,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ran.returncode or "Traceback" in ran.stderr:
+            failed.append((page, words, ran.returncode, ran.stderr))
+    assert failed == []
+
+
+def test_every_python_example_runs(home: Path) -> None:
+    for page, text in blocks("python"):
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", "-c", text],
+            cwd=home,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not ran.returncode, (page, text, ran.stderr)
+        assert not ran.stderr, page
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), (page.name, target)
