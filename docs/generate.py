@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
@@ -36,7 +37,7 @@ def views() -> str:
         "## Views\n",
         "What `dedupstats sql`, `dedupstats export` and notebooks read. Times are UTC, sizes UTF-8 bytes.\n",
     ]
-    with open_store(":memory:") as store:
+    with TemporaryDirectory() as folder, open_store(Path(folder) / "empty.duckdb") as store:
         for view, comment in store.query(
             "select view_name, comment from duckdb_views() where not internal order by view_name"
         ):

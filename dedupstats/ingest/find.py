@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dedupstats.sources.base import FileInfo
@@ -135,11 +134,7 @@ def real_path(stored: str) -> str:
 
 def first_bytes(path: str) -> bytes | None:
     """The first 4 KiB of a file; None if it cannot be read."""
-    try:
-        with Path(path).open("rb", buffering=0) as opened:
-            return opened.read(_EDGE)
-    except OSError:
-        return None
+    return (_ends(path, 0) or (None,))[0]
 
 
 def fingerprint(file: FileInfo) -> bytes | None:
@@ -148,12 +143,24 @@ def fingerprint(file: FileInfo) -> bytes | None:
     Guards against copies with preserved or coarse times. It does not see an edit in the middle that keeps
     size, head, tail and time (methods.md 1.4): `--force` is for that.
     """
+    ends = _ends(file.path, file.size)
+    return None if ends is None else hashlib.blake2b(b"".join(ends), digest_size=16).digest()
+
+
+def _ends(path: str, size: int) -> tuple[bytes, bytes] | None:
+    """The first 4 KiB of a file, and the last 4 KiB of what is behind them; None if it cannot be read.
+
+    Through the system's own calls: file objects cost a third of an import that finds nothing new.
+    """
     try:
-        with Path(file.path).open("rb", buffering=0) as opened:
-            digest = hashlib.blake2b(opened.read(_EDGE), digest_size=16)
-            if file.size > _EDGE:
-                opened.seek(max(_EDGE, file.size - _EDGE))
-                digest.update(opened.read(_EDGE))
-            return digest.digest()
+        opened = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            head = os.read(opened, _EDGE)
+            if size <= _EDGE:
+                return head, b""
+            os.lseek(opened, max(_EDGE, size - _EDGE), os.SEEK_SET)
+            return head, os.read(opened, _EDGE)
+        finally:
+            os.close(opened)
     except OSError:
         return None

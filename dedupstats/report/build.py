@@ -100,6 +100,8 @@ def _headline(found: Rates) -> str:
     total = found.total
     if not total.results.results:
         return "No tool results in scope: no data."
+    if not total.results.bytes:
+        return f"No bytes were shown in {count(total.results.results)} tool results: no data on repeats."
     repeats = total.rules[_VISIBLE]
     share = percent(rates_.share(repeats.bytes, total.results.bytes))
     counted = f"{count(repeats.results)} of {count(total.results.results)} results"

@@ -3,8 +3,8 @@
 A chunk of whole lines is decoded in one call into typed structs. Where that fails, or where values and lines
 do not match (blank lines, two values on one line), the lines of that chunk are taken one by one with the
 standard library's parser, which reads what the fast ones refuse (lone surrogates, `NaN`); what then cannot be
-used is a `Fault`. Nothing is lost silently, and where chunks are cut makes no difference. Measured: methods.md
-1.1; the traps: methods.md 1.2.
+used is a `Fault`. Nothing is lost silently, and where chunks are cut makes no difference.
+Measured: methods.md 1.1; the traps: methods.md 1.2.
 """
 
 from __future__ import annotations

@@ -338,7 +338,9 @@ def _migrate(connection: duckdb.DuckDBPyConnection, path: Path | str) -> None:
                 "insert into raw.migration values (?, ?, ?)", [step, name, time.time_ns() // 1000]
             ).fetchall()
     connection.execute(_views_sql()).fetchall()
-    _comment(connection)
+    if isinstance(path, Path):
+        # they cost more than all the rest, and nobody reads a store in memory with foreign tools
+        _comment(connection)
     connection.execute("delete from raw.meta where key = 'views'").fetchall()
     connection.execute("insert into raw.meta values ('views', ?)", [_views_digest()]).fetchall()
     connection.execute("commit").fetchall()

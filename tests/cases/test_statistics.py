@@ -145,9 +145,6 @@ def test_s08_a_history_without_a_byte(tmp_path: Path) -> None:
         assert "nan" not in re.sub(r"<script.*?</script>", "", out, flags=re.DOTALL).lower()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="without a byte the headline reads: no data of tool-result bytes were ..."
-)
 def test_s08_the_headline_without_a_byte_is_a_sentence(tmp_path: Path) -> None:
     log = Log()
     log.call("t1", "Glob", {"pattern": "*"})

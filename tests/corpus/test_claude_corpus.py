@@ -148,7 +148,7 @@ def test_micro_compaction_clears_the_oldest_of_its_session() -> None:
 
 
 def test_requests_are_merged() -> None:
-    """Each message of a file counts once; section 3 has 222.1 million input-side tokens, rows 443.9 million."""
+    """Each message of a file counts once: 222.1 million input-side tokens, not 443.9 (section 3)."""
     paths = {context.context_key: context.path for context in _contexts()}
     requests = [r for r in of(Request, everything()) if "_fixtures" not in paths[r.context_key]]
     merged = sum(tokens or 0 for request in requests for tokens in request[12:16])

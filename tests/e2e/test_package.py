@@ -30,11 +30,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-without_columns = pytest.mark.xfail(
-    strict=True, reason="pyproject.toml: package-data leaves out store/columns.toml, so no store can be made"
-)
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy of what it is made of, so that the project's folder stays as it is."""
@@ -60,7 +55,6 @@ def names(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-@without_columns
 def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     """Code, SQL, texts of columns, tables of tools, style and script of the report, the mark of types."""
     wanted = {
@@ -78,7 +72,6 @@ def test_wheel_holds_nothing_else(wheel: Path) -> None:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names(wheel))
 
 
-@without_columns
 def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:
     """In an environment of its own: only the libraries that it names are lent to it."""
     place = tmp_path / "venv"

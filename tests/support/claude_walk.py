@@ -95,12 +95,10 @@ class Walk:
 
     def _emissions(self) -> list[tuple[_Row, str]]:
         first: dict[str, Any] = {}
-        found = []
-        for row in self.rows:
-            for call in _results(row.data):
-                if first.setdefault(call, row.data.get("uuid")) == row.data.get("uuid"):
-                    found.append((row, call))
-        return found
+        pairs = [(row, call) for row in self.rows for call in _results(row.data)]
+        for row, call in pairs:
+            first.setdefault(call, row.data.get("uuid"))
+        return [(row, call) for row, call in pairs if first[call] == row.data.get("uuid")]
 
     # -- steps ------------------------------------------------------------------------------------
 

@@ -81,16 +81,15 @@ def _in_line(
         for step in sight.add(result.node, message, result.call_id):
             if isinstance(step, Left):
                 line.append(_boundary(transcript, thread, step))
-                continue
-            if step.is_return:
-                emission = _returned(emissions[step.number], ordinal, result)
             else:
-                ran = result.call_id in transcript.rewritten
-                emission = _emission(thread.key, ordinal, result, call, missing, ran=ran)
-                emissions.append(emission)
-                places.append(ordinal)
-            line.append(emission)
-            ordinal += 1
+                line.append(_returned(emissions[step.number], ordinal, result))
+                ordinal += 1
+        ran = result.call_id in transcript.rewritten
+        emission = _emission(thread.key, ordinal, result, call, missing, ran=ran)
+        emissions.append(emission)
+        line.append(emission)
+        places.append(ordinal)
+        ordinal += 1
     line.extend(_boundary(transcript, thread, step) for step in sight.finish(thread.tip, thread.last_node))
     return line, places
 

@@ -32,10 +32,9 @@ class Left(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """An emission, or (`is_return`) one that came back into sight, gets the next ordinal."""
+    """A result that came back into sight gets the next ordinal."""
 
     number: int
-    is_return: bool
 
 
 class Sight:
@@ -54,6 +53,7 @@ class Sight:
         self._path: list[int] = []
         self._on_path = bytearray(len(tree.up))
         self._message_rows: dict[int, int] = {}
+        self._marked: set[int] = set()
         self._of_row: dict[int, list[int]] = {}
         self._of_message: dict[int, list[int]] = {}
         self._of_call: dict[str, list[int]] = {}
@@ -64,34 +64,42 @@ class Sight:
         self._visible: dict[int, int] = {}
         self._touched: set[int] = set()
         self._ordinal = 0
+        self._has_micros = any(event.kind is BoundaryKind.MICRO for event in events)
         self._micros: list[Event] = []
         self._clears: list[int] = []
 
-    def add(self, node: int, message: int, call_id: str) -> Iterator[Left | Shown]:
-        """The next result, in line order.
+    def add(self, node: int, message: int, call_id: str) -> list[Left | Shown]:
+        """The next result, in line order; it takes the ordinal after all that is returned.
 
         Args:
             node: Its row.
             message: Number of its call's message; NO_MESSAGE without a call.
             call_id: Id of its call.
+
+        Returns:
+            What left sight before it, and what came back; nearly always nothing.
         """
-        due = self._due(node)
+        due = self._due(node) if self._next_event < len(self._events) else []
         old_root, branch = self._move(node)
         number = len(self._reasons)
-        self._reasons.append(1 + (message != NO_MESSAGE and self._message_rows.get(message, 0) > 0))
+        self._reasons.append(1 + (self._message_rows.get(message, 0) > 0))
         self._masks.append(0)
+        self._marked.add(node)
         self._of_row.setdefault(node, []).append(number)
         if message != NO_MESSAGE:
             self._of_message.setdefault(message, []).append(number)
-        self._of_call.setdefault(call_id, []).append(number)
-        yield from self._boundaries(due, old_root, branch)
-        for back in self._returning(number):
-            self._visible[back] = self._ordinal
-            self._ordinal += 1
-            yield Shown(back, is_return=True)
+        if self._has_micros:
+            self._of_call.setdefault(call_id, []).append(number)
+        steps: list[Left | Shown] = []
+        if due or self._touched or self._clears or self._micros:
+            steps.extend(self._boundaries(due, old_root, branch))
+            for back in self._returning(number):
+                self._visible[back] = self._ordinal
+                self._ordinal += 1
+                steps.append(Shown(back))
         self._visible[number] = self._ordinal
         self._ordinal += 1
-        yield Shown(number, is_return=False)
+        return steps
 
     def finish(self, tip: int, last: int) -> Iterator[Left]:
         """What left sight after the last result, seen from the last row of the conversation.
@@ -116,6 +124,7 @@ class Sight:
             event = self._events[self._next_event]
             self._next_event += 1
             due.append(event)
+            self._marked.add(event.node)
             if event.kind is BoundaryKind.COMPACTION:
                 self._kept[event.node] = [
                     number for row in event.kept for number in self._of_row.get(row, ())
@@ -146,18 +155,15 @@ class Sight:
 
     def _weigh(self, row: int, by: int) -> None:
         """Count a row's reasons for sight in (1) or out (-1)."""
-        if row in self._of_row:
-            self._change(self._of_row[row], by)
-        if row in self._kept:
-            self._change(self._kept[row], by)
-        if row in self._cleared:
-            for number in self._cleared[row]:
+        if row in self._marked:
+            self._change(self._of_row.get(row, ()), by)
+            self._change(self._kept.get(row, ()), by)
+            for number in self._cleared.get(row, ()):
                 self._masks[number] += by
                 self._touched.add(number)
         message = self._tree.messages[row]
         if message != NO_MESSAGE:
-            rows = self._message_rows.get(message, 0) + by
-            self._message_rows[message] = rows
+            rows = self._message_rows[message] = self._message_rows.get(message, 0) + by
             # its first row came onto the path, or its last one left it
             if rows == max(by, 0) and message in self._of_message:
                 self._change(self._of_message[message], by)

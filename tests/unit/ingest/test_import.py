@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import random
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,14 +18,15 @@ from support.snapshot import duplicates, everything, unbalanced
 
 from dedupstats import import_paths, open_store
 from dedupstats.errors import NothingFoundError, UnreadableUnitError
+from dedupstats.ingest import ImportSummary
 from dedupstats.ingest import plan as planning
 from dedupstats.ingest import write as writing
 from dedupstats.sources import claude_code as claude_source
 from dedupstats.sources.base import Names
+from dedupstats.sources.claude_code import reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from dedupstats.store import Store
 
@@ -90,13 +92,12 @@ def test_any_order_and_any_number_of_imports_come_to_the_same(made: Path) -> Non
         import_paths(store, [made])
         expected = everything(store)
         assert len(calls(store)) == 6
-    shuffled = files[:]
-    random.Random(1).shuffle(shuffled)
+    interleaved = files[::2] + files[1::2]
     ways: list[list[list[Path]]] = [
         [[made], [made]],
         [[path] for path in files],
         [[path] for path in files[::-1]],
-        [[path] for path in shuffled],
+        [[path] for path in interleaved],
         [[made / "rtk"], [made / "session.db"], [made / "p"]],
         [[made / "p" / f"{UUID}.jsonl"], [made / "p" / UUID], [made]],
         [[made / "p" / UUID / "agent-a2.jsonl"], [made / "p" / UUID / "subagents"], [made]],
@@ -345,15 +346,15 @@ def test_names_stay_one_row_each_over_many_imports(tmp_path: Path, store: Store)
 
 def refusing(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Make files of these names unreadable: the owner of a test may be root, whom no mode stops."""
-    path_type = type(planning.Path())
-    opened = path_type.open
+    for owner in (io, os):
+        opened = owner.open
 
-    def refuse(self: Path, *arguments: Any, **more: Any) -> Any:
-        if self.name in names:
-            raise PermissionError(13, "Permission denied")
-        return opened(self, *arguments, **more)
+        def refuse(path: Any, *arguments: Any, _opened: Any = opened, **more: Any) -> Any:
+            if os.path.basename(str(path)) in names:  # noqa: PTH119
+                raise PermissionError(13, "Permission denied")
+            return _opened(path, *arguments, **more)
 
-    monkeypatch.setattr(path_type, "open", refuse)
+        monkeypatch.setattr(owner, "open", refuse)
 
 
 def notes(store: Store) -> list[tuple[str, str]]:
@@ -417,7 +418,7 @@ def test_one_file_of_several_that_cannot_be_read_keeps_its_rows(
     with sub.open("a") as more:
         more.write("\n")
     main = made / "p" / f"{UUID}.jsonl"
-    transcript = claude_source.Transcript
+    transcript = reader.Transcript
     real = transcript.read
 
     def failing(self: Any) -> None:
@@ -527,9 +528,11 @@ def test_a_session_whose_main_file_went_while_its_subagents_go_on(made: Path, st
     )
     summary = import_paths(store, [made])
     assert (summary.files_gone, summary.units_read) == (1, {"claude_code": 1})
-    assert store.query("select kind, count(*) from emission join context using (context_key) "
-                       "where emission.source = 'claude_code' and context.path like ? group by all order by all",
-                       [f"%{UUID}%"]) == [("agent", 3), ("main", 2)]  # fmt: skip
+    counts = store.query(
+        "select context_kind, count(*) from emission where path like ? group by all order by all",
+        [f"%{UUID}%"],
+    )
+    assert counts == [("agent", 3), ("main", 2)]
     assert (
         store.query("select native_id, parent_key from context where kind = 'agent' order by all") == parents
     )
@@ -639,7 +642,7 @@ def test_no_home(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         message = "Could not determine home directory."
         raise RuntimeError(message)
 
-    monkeypatch.setattr(planning.Path, "home", unknown)
+    monkeypatch.setattr(Path, "home", unknown)
     with pytest.raises(NothingFoundError, match="home folder"):
         import_paths(store, environment={})
 
@@ -659,9 +662,9 @@ def test_paths_that_cannot_be_looked_at(tmp_path: Path, store: Store) -> None:
             import_paths(store, [f"{tmp_path}/{name}"])
 
 
-def test_a_batch_of_interned_names_is_written_with_its_units(tmp_path: Path, store: Store) -> None:
+def test_a_batch_of_interned_names_is_written_with_its_units(store: Store) -> None:
     names = Names()
-    batch = writing.Batch(store, names, planning.Plan(store, {}, planning.ImportSummary(), force=False))
+    batch = writing.Batch(store, names, planning.Plan(store, {}, ImportSummary(), force=False))
     names.key("a")
     batch.commit()
     assert store.query("from raw.name") == [], "nothing to commit, nothing written"

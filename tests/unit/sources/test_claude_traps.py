@@ -381,8 +381,10 @@ def test_tools_and_targets(
     [
         (
             "Read",
-            "File unchanged since last read. The content from the earlier Read tool_result in this conversation is"
-            " still current — refer to that instead of re-reading.",
+            (
+                "File unchanged since last read. The content from the earlier Read tool_result in this"
+                " conversation is still current — refer to that instead of re-reading."
+            ),
             Class.STUB,
         ),
         (
