@@ -68,7 +68,7 @@ def cart(log: Transcript) -> None:
     log.system("turn_duration", durationMs=212_000, isMeta=False)
     log.pause(minutes=23)
     log.prompt("Thanks. Does the voucher still work?")
-    log.step(folder.grep("voucher"), folder.read("tansy/cart.py", 60, 14), order="result first")
+    log.step(folder.grep("voucher"), folder.read("tansy/cart.py", 40, 14), order="result first")
     log.step(folder.read("tests/test_cart.py"))
     log.step(folder.bash("pytest -q", PASSED, "Run the tests"), folder.bash("make lint", "", "Lint"))
     log.step(

@@ -151,8 +151,7 @@ _KILLED = """
 """
 
 
-@pytest.mark.parametrize("when", ["between", "inside"])
-@pytest.mark.parametrize("commits", [0, 1, 3])
+@pytest.mark.parametrize(("commits", "when"), [(0, "between"), (1, "inside"), (3, "inside"), (4, "between")])
 def test_x02_killed_import(logs: Path, db: Path, commits: int, when: str) -> None:
     with open_store(":memory:") as store:
         import_paths(store, [logs])

@@ -85,6 +85,8 @@ class Tally:
     """How the items of one file were used."""
 
     path: str
+    is_database: bool
+    """of a database and an export of it the database is the original (fault case D16)"""
     records: int = 0
     used: int = 0
     skipped: int = 0
@@ -117,7 +119,7 @@ class Tally:
 
 
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
-    tally = Tally(probe.path)
+    tally = Tally(probe.path, probe.is_sqlite)
     for session in _sessions(probe):
         if isinstance(session, Problem):
             yield tally.skip(session.line, session.reason)

@@ -278,7 +278,7 @@ class Thread:
             hidden_thinking=hidden_thinking,
             cost_usd=price(cost),
             is_fork=self._is_copied(at),
-            is_home=True,
+            is_home=self._tally.is_database,
             is_sidechain=False,
         )
         self._records.append(request)
@@ -330,7 +330,7 @@ class Thread:
                 call_id=call_id,
                 copy_key=hash64(NAME, call_id, stamp, digest(message)),
                 is_fork=self._is_copied(at),
-                is_home=True,
+                is_home=self._tally.is_database,
                 is_return=False,
                 ledger_key=self._ledger_key,
                 version_key=None,
