@@ -17,11 +17,11 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.run: pyproject.toml $(VENV)/.python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
 
 demo: $(VENV)/.run ## Import sample_data/ into a fresh store, print the first screen, write reports to out/

@@ -26,7 +26,8 @@ COPY_TRIES = 4
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 256 * 1024
 HEAD_LINES = 64
-DOCUMENT_BYTES = 64 * 1024 * 1024
+DOCUMENT_BYTES = 32 * 1024 * 1024
+"""larger JSON documents are not taken for logs: parsed, they need eight times their size"""
 
 
 class Probe:
@@ -90,7 +91,7 @@ class Probe:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or None if it is not one (or is above 64 MiB)."""
+        """The whole file as one JSON value, or None if it is not one (or is above 32 MiB)."""
         if self.size > DOCUMENT_BYTES or self.head.lstrip()[:1] not in (b"{", b"["):
             return None
         first, _, rest = self.head.partition(b"\n")

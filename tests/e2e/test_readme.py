@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,14 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    shown = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
+    store = str(tmp_path / "demo.duckdb")
+    run = partial(subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8")
+    run([sys.executable, "-m", "dedupstats", "import", str(ROOT / "sample_data"), "--db", store])
+    printed = run(
+        [sys.executable, "-m", "dedupstats", "report", "--demo", "--db", store, "-o", str(tmp_path / "r.md")]
+    ).stdout
+    assert shown in printed

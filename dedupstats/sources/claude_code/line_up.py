@@ -29,8 +29,8 @@ def records(transcript: Transcript, missing: Facts) -> Iterator[Record]:
         missing: The facts of a call that is not in the file.
     """
     for thread in transcript.threads:
-        line, places = _in_line(transcript, thread, missing)
-        yield from line
+        places: list[int] = []
+        yield from _in_line(transcript, thread, missing, places)
         yield from _beside(thread, places)
     path = transcript.role.path
     yield from transcript.skipped
@@ -64,34 +64,33 @@ def _beside(thread: Thread, places: list[int]) -> Iterator[Record]:
 
 
 def _in_line(
-    transcript: Transcript, thread: Thread, missing: Facts
-) -> tuple[list[Emission | Boundary], list[int]]:
-    """Emissions and boundaries of a context, and the ordinal of each result."""
-    results, calls = thread.results, transcript.calls
-    line: list[Emission | Boundary] = []
-    places: list[int] = []
-    emissions: list[Emission] = []
+    transcript: Transcript, thread: Thread, missing: Facts, places: list[int]
+) -> Iterator[Emission | Boundary]:
+    """Emissions and boundaries of a context; the ordinal of each result is added to `places`."""
+    results, calls, rewritten = thread.results, transcript.calls, transcript.rewritten
     if not results and not thread.events:
-        return line, places
+        return
     sight = Sight(transcript.tree, thread.events)
     ordinal = 0
     for result in results:
-        call = calls.get(result.call_id)
+        call_id = result.call_id
+        call = calls.get(call_id)
         message = call.message if call is not None and call.thread is thread else NO_MESSAGE
-        for step in sight.add(result.node, message, result.call_id):
+        for step in sight.add(result.node, message, call_id):
             if isinstance(step, Left):
-                line.append(_boundary(transcript, thread, step))
-            else:
-                line.append(_returned(emissions[step.number], ordinal, result))
-                ordinal += 1
-        ran = result.call_id in transcript.rewritten
-        emission = _emission(thread.key, ordinal, result, call, missing, ran=ran)
-        emissions.append(emission)
-        line.append(emission)
+                yield _boundary(transcript, thread, step)
+                continue
+            back = results[step.number]
+            ran = back.call_id in rewritten
+            emission = _emission(thread.key, ordinal, back, calls.get(back.call_id), missing, ran=ran)
+            # it stands once more where it came back into sight: before the result that sees it
+            yield emission._replace(clock=result.clock, turn=result.turn, is_return=True)
+            ordinal += 1
+        yield _emission(thread.key, ordinal, result, call, missing, ran=call_id in rewritten)
         places.append(ordinal)
         ordinal += 1
-    line.extend(_boundary(transcript, thread, step) for step in sight.finish(thread.tip, thread.last_node))
-    return line, places
+    for left in sight.finish(thread.tip, thread.last_node):
+        yield _boundary(transcript, thread, left)
 
 
 def _emission(
@@ -139,17 +138,6 @@ def _emission(
             ran,
             result.content,
         ),
-    )
-
-
-def _returned(emission: Emission, ordinal: int, seen_from: Result) -> Emission:
-    """An emission that stands once more where it came back into sight: before the result that sees it."""
-    return emission._replace(
-        emission_key=mix64(emission.context_key, ordinal),
-        ordinal=ordinal,
-        clock=seen_from.clock,
-        turn=seen_from.turn,
-        is_return=True,
     )
 
 
