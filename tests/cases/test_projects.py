@@ -62,7 +62,6 @@ def test_p14_the_first_working_directory_names_the_project(tmp_path: Path) -> No
     assert history.column("select distinct project from emission") == ["/home/u/p"]
 
 
-@pytest.mark.xfail(strict=True, reason="without a working directory a session has no project at all")
 def test_p14_the_folder_where_no_row_has_a_working_directory(tmp_path: Path) -> None:
     folder = tmp_path / "-home-u-my-project"
     log = Log("a")

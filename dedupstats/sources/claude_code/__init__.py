@@ -141,7 +141,7 @@ class _UnitReader:
         roles = [
             layout.role_of(file.path, self._unit.key)
             for file in files
-            if file.path.endswith(layout.SUFFIX) and Path(file.path).name != layout.JOURNAL
+            if not file.path.endswith(layout.META_SUFFIX) and Path(file.path).name != layout.JOURNAL
         ]
         # the main thread first: it tells who started which subagent
         roles.sort(key=lambda role: role.kind is not ContextKind.MAIN)
@@ -226,7 +226,8 @@ class _UnitReader:
                     None,
                     thread.agent if is_main else kind or thread.agent,
                     role.path,
-                    thread.cwd,
+                    # the folder's name is a lossy form of the directory, but all that is left
+                    thread.cwd or Path(self._unit.key).parent.name or None,
                     thread.started,
                     thread.clock,
                     is_moved,

@@ -97,6 +97,22 @@ def test_recognition_goes_by_content(tmp_path: Path) -> None:
     )
 
 
+def test_a_transcript_under_any_name_is_read(tmp_path: Path) -> None:
+    t = Transcript()
+    t.user("hi")
+    for name in ("s1.jsonl.bak", "s1.json", "s1"):
+        (context,) = of(Context, records(t.write(tmp_path / "copies" / name)))
+        assert (context.session_id, context.is_moved) == ("s1", name != "s1")
+
+
+def test_without_a_working_directory_the_folder_names_the_project(tmp_path: Path) -> None:
+    """P14: the folder is a lossy name, so it comes last."""
+    t = Transcript()
+    t.user("hi", cwd=...)
+    (context,) = of(Context, records(t.write(tmp_path / "-home-u-my-project" / "s1.jsonl")))
+    assert context.cwd == "-home-u-my-project"
+
+
 def test_a_first_row_longer_than_the_head(tmp_path: Path) -> None:
     t = Transcript()
     t.user("x" * 300_000)
