@@ -75,8 +75,9 @@ def frame(store: Store, query: str) -> pl.DataFrame:
         One column per column of the query; times are UTC without a zone.
 
     Example:
-        >>> with open_store(":memory:") as store:
-        ...     frame(store, "from session").columns[:3]
+        >>> import dedupstats
+        >>> with dedupstats.open_store(":memory:") as store:
+        ...     dedupstats.frame(store, "from session").columns[:3]
         ['session_key', 'source', 'session_id']
     """
     return store.frame(query)

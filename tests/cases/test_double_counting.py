@@ -220,6 +220,20 @@ def test_d04_two_copies_in_one_row(tmp_path: Path) -> None:
     assert history.records == Records(used=5, copies=1, ignored=0, skipped=0)
 
 
+def test_d04_one_copy_in_a_row_of_two(tmp_path: Path) -> None:
+    """The row brought something new: it was used."""
+    log = Log("p")
+    log.call("t1", "Read", {"file_path": "a"}, "m1")
+    log.call("t2", "Read", {"file_path": "b"}, "m1")
+    log.result("t1", X)
+    fork = copied(log.rows, sessionId="f", forkedFrom={"sessionId": "p"})
+    fork[-1]["message"]["content"].append({"type": "tool_result", "tool_use_id": "t2", "content": Y})
+    history = agree(log.write(tmp_path / "p.jsonl"), write(tmp_path / "f.jsonl", fork))
+    assert history.results == ["t1", "t2"]
+    assert history.rates.total.copies.results == 1
+    assert history.records == Records(used=6, copies=0, ignored=0, skipped=0)
+
+
 def test_d05_branch_after_a_compaction(tmp_path: Path) -> None:
     log = Log()
     log.read("t1", "a", X)

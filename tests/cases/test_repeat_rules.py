@@ -450,6 +450,15 @@ def test_r07_a_b_a(tmp_path: Path) -> None:
     }
 
 
+def test_r07_bytes_that_another_call_showed_are_not_new(tmp_path: Path) -> None:
+    """`b` is as `a` was: nothing changed that the model had not seen, and nothing repeats the call."""
+    log = Log()
+    for call, path, text in (("t1", "a", X), ("t2", "b", Y), ("t3", "b", X)):
+        log.read(call, path, text)
+    history = imported(log.write(tmp_path / "s1.jsonl"))
+    assert history.repeats == under("call-pooled", "call-session", "bytes-session", calls=["t3"])
+
+
 def test_r08_ranges(tmp_path: Path) -> None:
     log = Log()
     for call, arguments in {
