@@ -11,6 +11,8 @@ from dedupstats._version import __version__
 from dedupstats.cli import export, import_, rates, report, sql
 from dedupstats.cli.options import Db
 
+VARIABLE = "DEDUPSTATS_DB"
+
 app = typer.Typer(
     name="dedupstats",
     no_args_is_help=False,
@@ -42,8 +44,10 @@ def main(
     """
     del version
     if db is not None:
-        # also said before a command: `dedupstats --db FILE rates`
-        os.environ["DEDUPSTATS_DB"] = str(db)
+        # said before a command, as in `dedupstats --db FILE rates`, it holds for the command
+        before = os.environ.get(VARIABLE, "")
+        os.environ[VARIABLE] = str(db)
+        context.call_on_close(lambda: os.environ.update({VARIABLE: before}))
     if context.invoked_subcommand is None:
         report.short(db)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupstats.cli.options import Db
+from dedupstats.cli.options import Db, writing
 from dedupstats.cli.progress import ImportBar, interruptible
 
 if TYPE_CHECKING:
@@ -58,9 +58,8 @@ def import_logs(
     """
     from dedupstats.errors import GateError
     from dedupstats.ingest import import_paths
-    from dedupstats.store import open_store
 
-    with interruptible(), open_store(db) as store, ImportBar() as progress:
+    with interruptible(), writing(db) as store, ImportBar() as progress:
         summary = import_paths(
             store,
             paths or None,

@@ -73,6 +73,28 @@ def opened(db: Path | None) -> Iterator[Store]:
         yield store
 
 
+@contextmanager
+def writing(db: Path | None) -> Iterator[Store]:
+    """The store for an import; one that was made for nothing is taken away again.
+
+    Raises:
+        StoreError: As `dedupstats.store.open_store`.
+    """
+    from dedupstats.store import default_path, open_store
+
+    path = (db or default_path()).expanduser()
+    is_new, is_empty = not path.exists(), False
+    try:
+        with open_store(path) as store:
+            try:
+                yield store
+            finally:
+                is_empty = is_new and not store.query("select 1 from raw.unit limit 1")
+    finally:
+        if is_empty:
+            path.unlink()
+
+
 def warn_if_stale(store: Store) -> None:
     """Say on stderr that the figures are those of the last finished import, if a later one was stopped."""
     if store.is_stale:

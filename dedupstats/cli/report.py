@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, window_of
+from dedupstats.cli.options import Db, opened, window_of, writing
 from dedupstats.cli.progress import ImportBar, interruptible
 
 if TYPE_CHECKING:
@@ -112,9 +112,8 @@ def short(db: Path | None) -> None:
     from dedupstats.report.build import build
     from dedupstats.report.tables import wants_colour, width_of
     from dedupstats.report.text import safe_text
-    from dedupstats.store import open_store
 
-    with interruptible(), open_store(db) as store:
+    with interruptible(), writing(db) as store:
         with ImportBar() as progress:
             summary = import_paths(store, progress=progress.update)
         is_empty = not store.query("select 1 from unit where source <> 'unknown' limit 1")

@@ -172,6 +172,12 @@ def test_nothing_in_the_default_places(home: Path, db: str) -> None:
     refused(run("--db", db), f"no agent logs in the default places: {places}", HINT)
 
 
+@pytest.mark.parametrize("arguments", [(), ("import",), ("import", "nowhere")])
+def test_an_import_of_nothing_leaves_no_store_behind(home: Path, db: str, arguments: tuple[str, ...]) -> None:
+    assert run("--db", db, *arguments).code == 3
+    assert not Path(db).exists()
+
+
 def test_nothing_there_any_more_is_no_error(home: Path, db: str) -> None:
     path = log("s1", X).write(home / ".claude" / "projects" / "p" / "s1.jsonl")
     run("import", "--db", db)
