@@ -42,7 +42,8 @@ def views() -> str:
             "select view_name, comment from duckdb_views() where not internal order by view_name"
         ):
             parts.append(
-                f"### {view}\n\n{comment[0].upper()}{comment[1:]}.\n\n| column | type | meaning |\n|---|---|---|"
+                f"### {view}\n\n{comment[0].upper()}{comment[1:]}.\n\n"
+                "| column | type | meaning |\n|---|---|---|"
             )
             parts.extend(
                 f"| `{column}` | {kind.lower()} | {text} |"

@@ -90,9 +90,12 @@ def main(megabytes: int = 200, rounds: int = 5) -> None:
                 ratios.append(bare / ours)
                 print(f"round {number}: bare {bare:.2f} s, import {ours:.2f} s, speed {bare / ours:.2f}")
         median = statistics.median(ratios)
-        print(f"{megabytes} MB, {files} files, {expected:,} results: speed {median:.2f} of B-import "
-              f"(goal {GOAL}, stretch {STRETCH})")
-        print(f"store {db.stat().st_size / 1e6:.0f} MB, peak memory {peak_memory(folder, db):.0f} MB (goal < 400)")
+        print(
+            f"{megabytes} MB, {files} files, {expected:,} results: speed {median:.2f} of B-import "
+            f"(goal {GOAL}, stretch {STRETCH})"
+        )
+        memory = peak_memory(folder, db)
+        print(f"store {db.stat().st_size / 1e6:.0f} MB, peak memory {memory:.0f} MB (goal < 400)")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +33,13 @@ INPUT_BYTES = (20, 60, 90, 150, 400, 1_300, 9_000, 30_000)
 RESULT_BYTES = (0, 31, 99, 225, 1_219, 4_760, 25_487, 211_804)
 OTHER_BYTES = (50, 150, 250, 400, 900, 2_000, 12_000, 40_000)
 TOOLS = ("Read",) * 5 + ("Bash",) * 9 + ("Grep", "Glob", "Edit", "Edit", "Write", "TodoWrite", "WebFetch")
-WORDS = (
-    "order cart price stock basket total discount shipping invoice refund customer address payment return "
-    "def class import self none true value index range list dict path open read write close error raise "
-    "{ } ( ) [ ] = == != + - * / // . , : ; 0 1 2 10 42 100 404 2026"
-).split(" ")
+ARGUMENTS = {"Read": "file_path", "Bash": "command", "Grep": "pattern", "Glob": "pattern"}
+WORDS = re.split(
+    r"\s+",
+    """order cart price stock basket total discount shipping invoice refund customer address payment
+    return def class import self none true value index range list dict path open read write close
+    error raise { } ( ) [ ] = == != + - * / // . , : ; 0 1 2 10 42 100 404 2026""",
+)
 
 
 def write_sessions(folder: Path, size: int, seed: int = 1, rows: int = 250) -> int:
@@ -82,7 +85,8 @@ class _Text:
         at = self._dice.random()
         upper = next(n for n, point in enumerate(AT) if point >= at and n > 0)
         low, high = AT[upper - 1], AT[upper]
-        size = int(quantiles[upper - 1] + (quantiles[upper] - quantiles[upper - 1]) * (at - low) / (high - low))
+        smaller, larger = quantiles[upper - 1], quantiles[upper]
+        size = int(smaller + (larger - smaller) * (at - low) / (high - low))
         begin = self._dice.randrange(len(self._long) - size)
         return self._long[begin : begin + size]
 
@@ -114,7 +118,8 @@ def _rows(dice: random.Random, text: _Text, session: str, count: int, cwd: str) 
             message += 1
             call, tool = f"toolu_{dice.getrandbits(96):024x}", dice.choice(TOOLS)
             waiting.append((call, tool))
-            yield {**common, "type": kind, "message": _message(dice, text, f"{session}-{message}", call, tool)}
+            answer = _message(dice, text, f"{session}-{message}", call, tool)
+            yield {**common, "type": kind, "message": answer}
             parent = common["uuid"]
         elif kind == "result":
             call, tool = waiting.pop()
@@ -134,22 +139,27 @@ def _rows(dice: random.Random, text: _Text, session: str, count: int, cwd: str) 
         elif kind == "summary":
             yield {"type": kind, "summary": "A session about orders", "leafUuid": parent}
         elif kind in ("queue-operation", "last-prompt", "file-history-snapshot"):
-            yield {"type": kind, "sessionId": session, "timestamp": stamp, "content": text.of(OTHER_BYTES)[:150]}
+            content = text.of(OTHER_BYTES)[:150]
+            yield {"type": kind, "sessionId": session, "timestamp": stamp, "content": content}
         elif kind == "attachment":
-            yield {**common, "type": kind, "attachment": {"type": "task_reminder", "content": text.of(OTHER_BYTES)}}
+            attachment = {"type": "task_reminder", "content": text.of(OTHER_BYTES)}
+            yield {**common, "type": kind, "attachment": attachment}
         elif kind == "progress":
-            yield {**common, "type": kind, "data": {"type": "bash_progress", "output": text.of(OTHER_BYTES)[:900]}}
+            data = {"type": "bash_progress", "output": text.of(OTHER_BYTES)[:900]}
+            yield {**common, "type": kind, "data": data}
         else:
             yield {**common, "type": kind, "subtype": "turn_duration", "durationMs": 1200}
 
 
 def _message(dice: random.Random, text: _Text, name: str, call: str, tool: str) -> dict[str, Any]:
-    argument = {"Read": "file_path", "Bash": "command", "Grep": "pattern", "Glob": "pattern"}.get(tool, "content")
+    argument = ARGUMENTS.get(tool, "content")
     value = text.of(INPUT_BYTES)
     if tool in ("Read", "Grep", "Glob", "Bash"):
         value = value[:160].replace("\n", " ")
     if tool == "Bash":
-        value = dice.choice(("git status && ", "cat src/", "python -m pytest ", "ls ", "sed -n '1,9p' ")) + value
+        value = (
+            dice.choice(("git status && ", "cat src/", "python -m pytest ", "ls ", "sed -n '1,9p' ")) + value
+        )
     return {
         "id": f"msg_{name}",
         "type": "message",

@@ -34,8 +34,10 @@ def main(results: int = 100_000) -> None:
                 found = rates(store, all_rules=all_rules)
                 spent.append(time.perf_counter() - begin)
         whole = [seconds("rates", "--db", str(db)) for _ in range(5)]
-        print(f"{found.total.results.results:,} results: rates() {statistics.median(spent):.2f} s, "
-              f"command {statistics.median(whole):.2f} s (goal about 1)")
+        print(
+            f"{found.total.results.results:,} results: rates() {statistics.median(spent):.2f} s, "
+            f"command {statistics.median(whole):.2f} s (goal about 1)"
+        )
 
 
 if __name__ == "__main__":

@@ -34,8 +34,10 @@ def main(files: int = 10_000) -> None:
         cold = seconds("import", str(folder), "--db", db)
         warm = [seconds("import", str(folder), "--db", db) for _ in range(5)]
         bare = [seconds("--help") for _ in range(5)]
-        print(f"{made:,} files: cold {cold:.1f} s, warm {statistics.median(warm):.2f} s (goal about 0.4), "
-              f"--help alone {statistics.median(bare):.2f} s (goal about 0.2)")
+        print(
+            f"{made:,} files: cold {cold:.1f} s, warm {statistics.median(warm):.2f} s (goal about 0.4), "
+            f"--help alone {statistics.median(bare):.2f} s (goal about 0.2)"
+        )
 
 
 if __name__ == "__main__":

@@ -173,7 +173,8 @@ def test_nothing_in_the_default_places(home: Path, db: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("import",), ("import", "nowhere")])
-def test_an_import_of_nothing_leaves_no_store_behind(home: Path, db: str, arguments: tuple[str, ...]) -> None:
+@pytest.mark.usefixtures("home")
+def test_an_import_of_nothing_leaves_no_store_behind(db: str, arguments: tuple[str, ...]) -> None:
     assert run("--db", db, *arguments).code == 3
     assert not Path(db).exists()
 

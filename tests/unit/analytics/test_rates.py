@@ -232,7 +232,7 @@ def test_nothing_to_divide_by(store: Store) -> None:
 
 
 def test_sums_of_a_mixed_history_equal_a_plain_loop(store: Store) -> None:
-    pick = random.Random(7)  # noqa: S311 - a seeded history
+    pick = random.Random(7)
     results = [
         Result(
             size=pick.choice((0, 3, 255, 256, 4000)),

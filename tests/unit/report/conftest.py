@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
 from dedupstats.report.build import build
-from dedupstats.report.model import Report
 from dedupstats.store import open_store
+
+if TYPE_CHECKING:
+    from dedupstats.report.model import Report
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 

@@ -12,8 +12,7 @@ from support.judged import Result, put
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
 from dedupstats.report.build import build
-from dedupstats.report.model import Report
-from dedupstats.report.model import Repeats, Share
+from dedupstats.report.model import Repeats, Report, Share
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
