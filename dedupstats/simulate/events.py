@@ -177,7 +177,7 @@ class Events:
                 self._add_calls([_converted(event, _Call)], place, is_fill=False)
         elif kind == "fill":
             self._add_calls(_filled(_converted(event, _Fill)), place, is_fill=True)
-        elif kind in _KINDS:
+        elif isinstance(kind, str) and kind in _KINDS:
             self._add_happening(EventKind(kind), _converted(event, _Happening))
         else:
             known = ", ".join(("result", "fill", *EventKind))

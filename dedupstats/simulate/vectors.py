@@ -83,17 +83,20 @@ def read(data: bytes, name: str, spec: Spec | None) -> Iterator[Vector]:
         NothingFoundError: The file holds nothing.
     """
     bare: Events | None = None
-    number = 0
+    is_empty = True
     for number, line in _lines(data, name):
         where = f"{name} line {number}"
         with _placed(where):
             given = _parsed(line)
-            if bare is None and "event" not in given:
-                vector = _decided(given, where)
-            else:
-                bare = bare or Events()
+            if is_empty and "event" in given:
+                bare = Events()
+            is_empty = False
+            if ("event" in given) != (bare is not None):
+                raise EventError("vectors and bare events want files of their own")
+            if bare is not None:
                 bare.add(given, number)
                 continue
+            vector = _decided(given, where)
         yield vector
     if bare is not None:
         if spec is None:
@@ -101,7 +104,7 @@ def read(data: bytes, name: str, spec: Spec | None) -> Iterator[Vector]:
         with _placed(name):
             answers, places = _answers(bare.steps(), spec, "line")
         yield Vector(name, answers, places, None, is_bare=True)
-    elif not number:
+    elif is_empty:
         raise NothingFoundError(f"{name} holds neither vectors nor events")
 
 
@@ -188,7 +191,9 @@ def _decided(given: dict[str, Any], where: str) -> Vector:
                 events.add(event, place)
             except EventError as error:
                 raise EventError(f"event {place}: {error}") from None
-        spec = chosen(_member(given, "engine", str)).using(given.get("params") or {})
+        spec = chosen(_member(given, "engine", str)).using(
+            _member(given, "params", dict) if "params" in given else {}
+        )
         answers, places = _answers(events.steps(), spec, "event")
         expected = _member(given, "expect", list) if "expect" in given else None
         title = f"{where} ({given['name']})" if "name" in given else where
