@@ -38,7 +38,7 @@ def decide(
 
     A line is a vector (engine, params, events, expect), which starts empty and names its own engine, or one
     event for the engine of --policy, which sees all lines. Without a revision the newest one decides.
-    The reference lists policies and parameters; tests/conformance in the repository has 1,206 vectors.
+    docs/REFERENCE.md lists policies and parameters; tests/conformance holds recorded vectors.
 
     Example: dedupstats decide --policy docker-agent:v1 --set min_bytes=512 events.jsonl
     """

@@ -110,11 +110,11 @@ class _Safe(_Exact):
         return _ERROR if emission.is_error else _NOT_READ_ONLY
 
 
-KEEP_ALL: Final = Definition("keep-all", "shows everything", _KeepAll)
+KEEP_ALL: Final = Definition("keep-all", "Shows everything", _KeepAll)
 CEILING: Final = Definition(
-    "ceiling", "elides every repeated call of the session, whatever it printed", _Ceiling
+    "ceiling", "Elides every repeated call of the session, whatever it printed", _Ceiling
 )
-EXACT: Final = Definition("exact", "elides every text that is in sight, whichever call printed it", _Exact)
+EXACT: Final = Definition("exact", "Elides every text that is in sight, whichever call printed it", _Exact)
 SAFE: Final = Definition(
-    "safe", "elides every text that is in sight, of calls that only read and did not fail", _Safe
+    "safe", "Elides every text that is in sight, of calls that only read and did not fail", _Safe
 )

@@ -26,7 +26,7 @@ class Definition:
     name: str
     """`docker-agent`: the word in tables and options"""
     title: str
-    """one line: what it is"""
+    """one line: what it is, without a full stop"""
     build: Callable[[str, Settings], Policy]
     """makes a policy object that knows nothing yet, from a revision and its settings"""
     parameters: tuple[Parameter, ...] = ()

@@ -25,8 +25,8 @@ CALL = {
 OUTPUT = {"event": "result", "session": "s", "identity": "ls", "raw": {"repeat": "x", "times": 900}}
 MARKER = (
     "[docker-agent] The read_file tool ran and returned output byte-for-byte identical to its earlier result "
-    "for these same arguments in this session, so the 300-byte payload is not repeated here. Nothing has changed "
-    "since you last saw it."
+    "for these same arguments in this session, so the 300-byte payload is not repeated here. "
+    "Nothing has changed since you last saw it."
 )
 FULL = {"elided": False, "marker": None, "shown_bytes": 300, "reason": "first"}
 ELIDED = {"elided": True, "marker": MARKER, "shown_bytes": 234, "reason": "repeat"}
