@@ -39,10 +39,12 @@ def commands() -> str:
 def policies() -> str:
     """Every policy of our own and its parameters."""
     parts = [
-        "## Policies\n\n"
-        "Named as `docker-agent:v2` or `docker-agent/v2`; without a revision the newest decides.\n"
-        "Parameters are set with `--set key=value`; where revisions differ, each has its own default.\n"
-        "Sections are those of the fact sheets docker-agent.md and rtk.md, which say what the real code has.\n",
+        "## Policies\n",
+        """\
+Named as `docker-agent:v2` or `docker-agent/v2`; without a revision the newest decides.
+Parameters are set with `--set key=value`; where revisions differ, each has its own default.
+Sections are those of the fact sheets docker-agent.md and rtk.md, which say what the real code has.
+""",
     ]
     for name in POLICIES:
         definition = all_policies()[name]

@@ -48,6 +48,14 @@ def test_an_idle_row_is_pruned_by_any_command_of_any_session() -> None:
     assert reasons(policy("rtk", "idle_hours=2"), {}, other, late) == ["first", "too_small", "first"]
 
 
+def test_a_row_of_exactly_the_limit_stays_when_others_go() -> None:
+    """R32: the comparison is strict."""
+    old, edge = {"raw_sha64": 1}, {"raw_sha64": 2, "at": HOUR}
+    cleaner = {"bytes": 1, "at": 3 * HOUR}
+    later = [{**row, "at": 3 * HOUR} for row in (edge, old)]
+    assert reasons(policy("rtk", "idle_hours=2"), old, edge, cleaner, *later)[3:] == ["repeat", "first"]
+
+
 def test_steps_go_on_from_the_highest_row_left() -> None:
     engine = policy("rtk", "idle_hours=1")
     found = decisions(
