@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dedupstats._version import __version__
-from dedupstats.cli import export, import_, rates, report, sql
+from dedupstats.cli import decide, export, import_, rates, report, sql
 from dedupstats.cli.options import Db
 
 VARIABLE = "DEDUPSTATS_DB"
@@ -57,3 +57,4 @@ app.command("rates")(rates.rates)
 app.command("report")(report.report)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
+app.command("decide")(decide.decide)

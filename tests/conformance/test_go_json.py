@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dedupstats.sources import calls
+from dedupstats.sources import go_json
 
 VECTORS = Path(__file__).with_name("go-json.jsonl.gz")
 
@@ -23,14 +23,14 @@ def test_no_vector_is_lost() -> None:
 
 @pytest.mark.parametrize(("arguments", "expected"), vectors())
 def test_canonical_text(arguments: str, expected: str) -> None:
-    assert calls.canonical(arguments) == expected
-    assert calls.canonical(arguments.encode()) == expected
+    assert go_json.canonical(arguments) == expected
+    assert go_json.canonical(arguments.encode()) == expected
 
 
 @pytest.mark.parametrize(("arguments", "expected"), vectors())
 def test_slow_path_alone(arguments: str, expected: str) -> None:
     try:
-        written = calls._go_json(calls._parse(arguments)).decode()
+        written = go_json.go_json(go_json.parse(arguments)).decode()
     except ValueError:
         written = "null"
     assert written == expected

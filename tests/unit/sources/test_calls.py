@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedupstats.sources import calls
-from dedupstats.sources.calls import canonical, keys
+from dedupstats.sources import calls, go_json
+from dedupstats.sources.calls import keys
+from dedupstats.sources.go_json import canonical
 
 
 def sha64(data: bytes) -> int:
@@ -155,7 +156,7 @@ BROKEN = [
 @pytest.mark.parametrize("text", BROKEN)
 def test_broken_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        calls._parse(text)
+        go_json.parse(text)
 
 
 # ----------------------------------------------------------------------------
@@ -182,7 +183,7 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 def fast_keys(tool: str, text: str, cwd: str | None) -> calls.Keys | None:
     try:
         return calls._fast_keys(tool, text, cwd)
-    except calls._NOT_PLAIN:
+    except go_json.NOT_PLAIN:
         return None
 
 
@@ -212,11 +213,11 @@ def test_the_parser_takes_what_the_standard_library_takes(text: str) -> None:
         expected = json.loads(text)
     except ValueError:
         with pytest.raises(ValueError, match="JSON"):
-            calls._parse(text)
+            go_json.parse(text)
     else:
-        as_written = calls._Style(string=str, number=str)
+        as_written = go_json._Style(string=str, number=str)
         assert (
-            json.loads(calls._write(calls._parse(text), as_written).decode(errors="surrogatepass"))
+            json.loads(go_json._write(go_json.parse(text), as_written).decode(errors="surrogatepass"))
             == expected
         )
 
@@ -234,7 +235,7 @@ def test_any_text_has_keys(arguments: str | bytes) -> None:
 @example(-0.0)
 @example(5e-324)
 def test_go_numbers(number: float) -> None:
-    text = calls._go_number(repr(number))
+    text = go_json._go_number(repr(number))
     assert float(text) == number
     assert math.copysign(1, float(text)) == math.copysign(1, number)
     digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")

@@ -1,0 +1,1 @@
+"""Policies at work: what they decide on recorded events."""
