@@ -71,9 +71,12 @@ class _Ceiling(_Bound):
 
 
 class _Exact(_Bound):
-    """Elides text of which this policy left a full copy in sight of the context, whichever call showed it."""
+    """Elides text of which this policy left a full copy in sight of the context, whichever call showed it.
 
-    needs = frozenset({"context", "ordinal", "left_at", "sha64", "repeatable"})
+    Text without an error on both sides, as in every rule about bytes (claude-code.md section 15).
+    """
+
+    needs = frozenset({"context", "ordinal", "left_at", "sha64", "repeatable", "is_error"})
 
     def __init__(self, revision: str, settings: Settings) -> None:
         super().__init__(revision, settings)
@@ -83,6 +86,8 @@ class _Exact(_Bound):
     def decide(self, emission: Emission) -> Decision:
         if not emission.repeatable:
             return _NO_TEXT
+        if emission.is_error:
+            return _ERROR
         longest = self._longest.setdefault(emission.context, {})
         known = longest.get(emission.sha64)
         if known is None or known.left_at <= emission.ordinal:
@@ -95,26 +100,25 @@ class _Exact(_Bound):
 
 
 class _Safe(_Exact):
-    """Elides what `exact` does where nothing is hidden by it: of calls that only read, and did not fail."""
+    """Elides what `exact` does where nothing is hidden by it: of calls that only read."""
 
-    needs = _Exact.needs | {"read_only", "is_error"}
+    needs = _Exact.needs | {"read_only"}
 
     def decide(self, emission: Emission) -> Decision:
-        if emission.read_only and not emission.is_error:
+        if emission.read_only or emission.is_error or not emission.repeatable:
             return super().decide(emission)
-        if emission.repeatable:
-            longest = self._longest.setdefault(emission.context, {})
-            known = longest.get(emission.sha64)
-            if known is None or known.left_at < emission.left_at:
-                longest[emission.sha64] = emission
-        return _ERROR if emission.is_error else _NOT_READ_ONLY
+        longest = self._longest.setdefault(emission.context, {})
+        known = longest.get(emission.sha64)
+        if known is None or known.left_at < emission.left_at:
+            longest[emission.sha64] = emission
+        return _NOT_READ_ONLY
 
 
 KEEP_ALL: Final = Definition("keep-all", "Shows everything", _KeepAll)
 CEILING: Final = Definition(
     "ceiling", "Elides every repeated call of the session, whatever it printed", _Ceiling
 )
-EXACT: Final = Definition("exact", "Elides every text that is in sight, whichever call printed it", _Exact)
-SAFE: Final = Definition(
-    "safe", "Elides every text that is in sight, of calls that only read and did not fail", _Safe
+EXACT: Final = Definition(
+    "exact", "Elides every text without an error that is in sight, whichever call printed it", _Exact
 )
+SAFE: Final = Definition("safe", "Elides every text that is in sight, of calls that only read", _Safe)
