@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# the samples are read with a home of their own, so that a demo never meets your own logs
+# the samples go into a store of their own and no default place is looked at: a demo never meets your own logs
 DEMO   := DEDUPSTATS_DB=out/demo.duckdb $(BIN)/dedupstats
 
 .DEFAULT_GOAL := help
@@ -13,14 +13,17 @@ help: ## Show this list
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dedupstats needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.run: pyproject.toml $(VENV)/.python
+	@echo "Installing into $(VENV); the first time this takes about a minute."
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.python
+	@echo "Installing into $(VENV), with what the tests need; the first time this takes some minutes."
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
 

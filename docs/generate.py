@@ -1,22 +1,32 @@
-"""Writes docs/REFERENCE.md: every command's help, every policy, and every view, taken from the code.
+"""Writes docs/REFERENCE.md: every command's help, policy, view and member of an output, taken from the code.
 
 Usage: python docs/generate.py [FILE]. A test compares the result with the committed file.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+import tomllib
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from typer.testing import CliRunner
 
+from dedupstats.analytics import rates
 from dedupstats.cli.app import app
+from dedupstats.model import Class
 from dedupstats.policies import POLICIES, all_policies
+from dedupstats.report.model import Report
+from dedupstats.report.rate_tables import flat_table
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dedupstats.policies.parameters import Parameter
 
 
@@ -101,10 +111,131 @@ def views() -> str:
     return "\n".join(parts)
 
 
+_FLOOR = f"""\
+"Floor": {rates.FLOOR_BYTES} bytes. The marker that stands in place of a repeat is about as long as
+a shorter result, so that leaving one out saves nothing; figures with `floor` count results of at least that many bytes alone.
+"Repeatable": what could be a repeat at all, text (whole or truncated in place) without an error; images,
+empty results, stubs of the host, texts spilled to a file or masked are counted and never a repeat.
+"""
+_TRIPLES = {
+    "": "all results of the group, of every class, copies left out: the denominator of every share",
+    "repeatable_": "those that can be a repeat",
+    "floor_": "those of at least the floor: the denominator for the columns with `_floor_`",
+    "errors_": "those with the error flag, whatever their class",
+    "copies_": "what a resume, fork or branch wrote once more; in no other column",
+    "CLASS_": "those of a class: text, truncated, image, empty, stub, spilled, masked",
+    "RULE_": "repeats by a rule, its name with `_` (`repeat_in_sight_bytes`)",
+    "RULE_floor_": "repeats by that rule of at least the floor",
+}
+_SINGLE = {
+    "BY": "name of the group; the column is called as the word after `--by`: `tool`, `day` ...",
+    "tool": "with `--by target`: the tool that was called",
+    "project": "with `--by session`: its project",
+    "begun": "with `--by session`: its first day",
+    "begins": "with `--by day`, `week`, `month`: first day of the period",
+    "is_partial": "likewise: the window holds only a part of it",
+    "key": "how calls were compared: exact, normalised",
+    "RULE_share_of_UNIT": "repeats / all, by `results`, `bytes`, `tokens`: 0 to 1; empty: no data",
+}
+
+
+def formats() -> str:
+    """The columns of rates' flat form, and the members of rates' and report's JSON."""
+    parts = [
+        "## Formats\n",
+        _FLOOR,
+        "### rates as CSV and Parquet\n\nOne row per group; the rows add up to the total.\n",
+        "| column | meaning |\n|---|---|",
+        *(f"| `{name}` | {text} |" for name, text in _SINGLE.items()),
+        *(
+            f"| `{prefix}results`, `{prefix}bytes`, `{prefix}tokens` | {text} |"
+            for prefix, text in _TRIPLES.items()
+        ),
+        "",
+        """\
+### rates as JSON
+
+`schema_version` first, then the members of Rates, with `rules` as objects (`name`, `kind`, `meaning`), then
+`floor_bytes` and `notes`. Each Tally of a rule also has `share_of_results`, `share_of_bytes`,
+`share_of_tokens`.
+""",
+        *_members(rates.Rates),
+        "### report as JSON\n\nThe members of Report.\n",
+        *_members(Report),
+    ]
+    return "\n".join(parts)
+
+
+def flat_columns() -> set[str]:
+    """Every column of rates' flat form, classes and rules as the page writes them."""
+    found = set()
+    classes = "|".join(kind.value for kind in Class)
+    rules = "|".join(rule.name.replace("-", "_") for rule in rates.RULES)
+    with open_store(":memory:") as store:
+        for by in get_args(rates.By):
+            for column in flat_table(rates.rates(store, by=by, all_rules=True, tz="UTC")).columns[1:]:
+                name = re.sub(rf"^(?:{classes})_", "CLASS_", column.name)
+                name = re.sub(rf"^(?:{rules})_", "RULE_", name)
+                found.add(re.sub(r"share_of_\w+", "share_of_UNIT", name))
+    return found
+
+
+def _members(root: type) -> Iterator[str]:
+    """A table per dataclass, from the root on, each once."""
+    waiting, met = [root], {root}
+    meanings: dict[str, str] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
+    while waiting:
+        kind = waiting.pop(0)
+        doc = inspect.getdoc(kind) or ""
+        about = re.sub(r"\bNone\b", "null", doc.partition("\n\n")[0].replace("\n", " "))
+        yield f"**{kind.__name__}**: {about}\n\n| member | type | meaning |\n|---|---|---|"
+        texts = _attributes(doc)
+        hints = get_type_hints(kind)
+        for field in fields(kind):
+            text = texts.get(field.name) or meanings.get(f"{kind.__name__}.{field.name}")
+            text = text or meanings.get(field.name, "")
+            yield f"| `{field.name}` | {_type(str(field.type))} | {text} |"
+            for inner in _dataclasses(hints[field.name]):
+                if inner not in met:
+                    met.add(inner)
+                    waiting.append(inner)
+        yield ""
+
+
+def _dataclasses(hint: Any) -> Iterator[type]:
+    if isinstance(hint, type) and is_dataclass(hint):
+        yield hint
+    for inner in get_args(hint):
+        yield from _dataclasses(inner)
+
+
+def _attributes(doc: str) -> dict[str, str]:
+    """The texts of a docstring's section `Attributes`."""
+    section = doc.partition("Attributes:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n     +.*)*)", section, re.MULTILINE)
+    return {name: re.sub(r"\bNone\b", "null", " ".join(text.split())).rstrip(".") for name, text in found}
+
+
+def _type(annotation: str) -> str:
+    """An annotation as the reader of JSON meets it."""
+    text = annotation.removesuffix(" | None")
+    text = re.sub(r"^tuple\[(\w+), \.\.\.\]$", r"list of \1", text)
+    text = re.sub(r"^tuple\[.*\]$", "list of lists", text)
+    text = re.sub(r"^dict\[str, (\w+)\]$", r"object of \1", text)
+    for names, word in (
+        ("str|By|Key|date|datetime", "text"),
+        ("int", "integer"),
+        ("float", "number"),
+        ("bool", "true or false"),
+    ):
+        text = re.sub(rf"\b(?:{names})\b", word, text)
+    return text + (" or null" if annotation.endswith(" | None") else "")
+
+
 def reference() -> str:
     """The whole page."""
     head = "# Reference\n\nMade by `make docs` from the code; do not edit.\n"
-    return f"{head}\n{commands()}\n{policies()}\n{views()}".rstrip() + "\n"
+    return f"{head}\n{commands()}\n{formats()}\n{policies()}\n{views()}".rstrip() + "\n"
 
 
 if __name__ == "__main__":

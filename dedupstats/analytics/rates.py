@@ -7,7 +7,7 @@ results and of the repeats by each rule (DESIGN.md section 6). All of it is summ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -17,7 +17,7 @@ from dedupstats.errors import UsageError
 from dedupstats.model import Class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from dedupstats.store import Store
 
@@ -26,8 +26,10 @@ FLOOR_BYTES = 256
 
 TOKEN_RULE = "bytes / 4, rounded up"  # noqa: S105
 
-By = Literal["tool", "agent", "project", "session", "model", "version", "day", "week", "month"]
+By = Literal["tool", "agent", "project", "session", "model", "version", "target", "day", "week", "month"]
 Key = Literal["exact", "normalised"]
+NO_TARGET = "(no target)"
+"""what calls without a path, command, pattern or address are called, and all of an import without targets"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,10 @@ class Row:
         rules: Repeats by rule, keyed by the rule's name.
         floor: Results of at least 256 bytes.
         rules_floor: Repeats of at least 256 bytes by rule.
-        begins: First day of the period, with `by` day, week or month.
+        begins: First day: of the period, with `by` day, week or month; of the session, with `by` session.
         partial: The window cuts this period: it holds less than a whole day, week or month.
+        project: The session's, with `by` session.
+        tool: The tool that was called, with `by` target (what was read, run or searched).
     """
 
     group: str
@@ -111,6 +115,8 @@ class Row:
     rules_floor: dict[str, Tally]
     begins: date | None = None
     partial: bool = False
+    project: str | None = None
+    tool: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,8 @@ class Rates:
         by: What rows are groups of.
         key: How calls are compared: exact, or after normalising their arguments.
         rules: Names of the rules shown, in the order of DESIGN.md section 6.
-        rows: Largest bytes first, then by name; periods in order of time.
+        rows: Largest bytes first, then by name; periods in order of time; targets by their repeated bytes
+            (`repeat-session`).
         total: All rows together.
         sessions: Per rule, the distribution over sessions of the share of repeated bytes.
         by_session: Per rule, how much of the repeated bytes the largest sessions hold.
@@ -189,7 +196,12 @@ def rates(
     names = tuple(rule.name for rule in rules)
 
     cells = _cells(store, window, _group(store, by, zone), columns)
-    rows = _rows(cells, by, names, window, zone)
+    if by == "session":
+        rows = _session_rows(store, cells, names, zone)
+    elif by == "target":
+        rows = _target_rows(cells, names)
+    else:
+        rows = _rows(cells, by, names, window, zone)
     total = _row("total", [cell for row in cells.values() for cell in row], names)
     per_session = store.query(
         f"select session_id, sum(bytes), {_repeated(columns)} {_counted(window)} and not is_copy "
@@ -219,6 +231,40 @@ def rates(
         first=first,
         last=last,
         zone=zone,
+    )
+
+
+def limited(found: Rates, number: int) -> Rates:
+    """The same rates with the first rows alone and the others summed in one, named `12 others`.
+
+    Raises:
+        UsageError: Rows are periods, which come in order of time and not of size.
+    """
+    if found.by in PERIODS:
+        raise UsageError(f"--limit does not go with --by {found.by}", "narrow the time with --since, --until")
+    rest = found.rows[number:]
+    if not rest:
+        return found
+    others = summed(rest, f"{len(rest):,} other{'s' if len(rest) > 1 else ''}")
+    return replace(found, rows=(*found.rows[:number], others))
+
+
+def summed(rows: Sequence[Row], group: str) -> Row:
+    """Rows as one; there must be one at least."""
+
+    def total(name: str) -> dict[str, Tally]:
+        return {key: _sum(getattr(row, name)[key] for row in rows) for key in getattr(rows[0], name)}
+
+    return Row(
+        group=group,
+        results=_sum(row.results for row in rows),
+        repeatable=_sum(row.repeatable for row in rows),
+        by_class=total("by_class"),
+        errors=_sum(row.errors for row in rows),
+        copies=_sum(row.copies for row in rows),
+        rules=total("rules"),
+        floor=_sum(row.floor for row in rows),
+        rules_floor=total("rules_floor"),
     )
 
 
@@ -286,7 +332,9 @@ def _group(store: Store, by: By, zone: str) -> tuple[str, list[Any]]:
         return "row(session_key, session_id)", []
     if by == "agent":
         return "row(source, agent, context_kind = 'agent')", []
-    if by not in _PERIODS:
+    if by == "target":
+        return "row(tool, target)", []
+    if by not in PERIODS:
         return by, []
     offset = fixed_offset(zone)
     if offset is not None:
@@ -333,21 +381,22 @@ def _dates(store: Store, window: Window) -> tuple[datetime | None, datetime | No
 
 # -- rows ----------------------------------------------------------------------------------------------------
 
-_PERIODS: dict[str, Callable[[date], str]] = {
+PERIODS: dict[str, Callable[[date], str]] = {
     "day": lambda day: day.isoformat(),
     # the ISO year belongs to the ISO week: 2027-01-01 lies in 2026-W53 (fault case T08)
     "week": lambda day: f"{day.isocalendar().year}-W{day.isocalendar().week:02}",
     "month": lambda day: f"{day:%Y-%m}",
 }
+"""how a day, week or month is called, from its first day"""
 
 
 def _rows(
     cells: dict[Any, list[_Cell]], by: By, rules: tuple[str, ...], window: Window, zone: str
 ) -> tuple[Row, ...]:
-    if by in _PERIODS:
+    if by in PERIODS:
         dated = sorted(day for day in cells if day is not None)
         rows = [
-            _row(_PERIODS[by](day), cells[day], rules, begins=day, partial=_is_cut(day, by, window, zone))
+            _row(PERIODS[by](day), cells[day], rules, begins=day, partial=_is_cut(day, by, window, zone))
             for day in dated
         ]
         undated = [_row("undated", cells[None], rules)] if None in cells else []
@@ -355,6 +404,31 @@ def _rows(
     titles = _source_titles() if by == "agent" else {}
     rows = [_row(_label(grouped, by, titles), own, rules) for grouped, own in cells.items()]
     return tuple(sorted(rows, key=lambda row: (-row.results.bytes, row.group)))
+
+
+def _session_rows(
+    store: Store, cells: dict[Any, list[_Cell]], rules: tuple[str, ...], zone: str
+) -> tuple[Row, ...]:
+    found = store.query("select session_key, project, started_at from session")
+    about = {key: (project, at) for key, project, at in found}
+    rows = []
+    for (key, session), own in cells.items():
+        project, at = about[key]
+        day = at and at.replace(tzinfo=UTC).astimezone(zone_info(zone)).date()
+        rows.append(replace(_row(str(session), own, rules), begins=day, project=project))
+    return tuple(sorted(rows, key=lambda row: (-row.results.bytes, row.group)))
+
+
+def _target_rows(cells: dict[Any, list[_Cell]], rules: tuple[str, ...]) -> tuple[Row, ...]:
+    rows = [
+        replace(_row(NO_TARGET if target is None else target, own, rules), tool=tool)
+        for (tool, target), own in cells.items()
+    ]
+
+    def size(row: Row) -> tuple[int, int, str, str]:
+        return -row.rules["repeat-session"].bytes, -row.results.bytes, row.group, row.tool or ""
+
+    return tuple(sorted(rows, key=size))
 
 
 def _row(
@@ -388,8 +462,6 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
 
 
 def _label(grouped: Any, by: By, titles: dict[str, str]) -> str:
-    if by == "session":
-        return str(grouped[1])
     if by == "agent":
         source, agent, is_subagent = grouped
         name = agent or ("subagent" if is_subagent else None)

@@ -30,12 +30,14 @@ GAP_HOURS_GRID = (0.25, 1.0, 2.0, 5.0, 12.0, 24.0, 48.0, 168.0)
 TOP_CLAIMS = 5
 
 NOTES = (
-    "A repeat is the same command line, whatever came back: an upper bound for engines that go by the call.",
-    "Output equal to another command's is not seen here; RTK's dedup would elide it too.",
-    "A gap or a day stands in for the session, which RTK does not record: neither bound is strict.",
-    "Runs of `rtk proxy` and `rtk bypass` (full output asked for) are in all measures and counted apart.",
+    "A repeat is the same command line, whatever came back: an upper bound for programs that go by the call.",
+    "Output equal to another command's is not seen here; RTK's dedup would leave it out too.",
+    "Hours or a day stand in for the session, which RTK does not record: neither bound is strict.",
     f"Capped: no command can have saved more than {CAP_TOKENS:,} tokens (30,000 characters) less its output.",
-    "Net: step and line count of the marker are unknown and taken as one digit each, the least.",
+    (
+        "Net: the step and the line count that RTK's line names are unknown and taken as one digit each, the "
+        "least."
+    ),
 )
 """what a reader must know of the figures"""
 
@@ -322,15 +324,20 @@ def _rules(gap_hours: float, min_tokens: int) -> list[_Rule]:
     in_folder = "and same sizes, same folder"
     return [
         _Rule("M", "same command line, any time", "is_m"),
-        _Rule("M2", "same command line run through the same filter, any time", "is_m2"),
+        _Rule("M2", "same command line, through the same filter, any time", "is_m2"),
         _Rule("M-reads", "reads alone: same command line, any time", "is_m and is_read", among="is_read"),
         _Rule("B1", "and same shown size", "is_b1"),
         _Rule("B2", "and same sizes", "is_b2"),
         _Rule("B3", in_folder, "is_b3"),
         _Rule("B4", f"{in_folder}, within {hours}", near),
-        _Rule("B4d", f"{in_folder}, on the same day (UTC)", "is_b4d"),
+        _Rule("B4d", "same command line, sizes and folder, on the same day (UTC)", "is_b4d"),
         _Rule("B5", f"{in_folder}, within {hours}, {min_tokens:,} tokens or more", large),
-        _Rule("net", "the same, less the marker for each", large, weight=f"output_tokens - {_MARKER_TOKENS}"),
+        _Rule(
+            "net",
+            "the same, net of the line that RTK shows instead",
+            large,
+            weight=f"output_tokens - {_MARKER_TOKENS}",
+        ),
     ]
 
 

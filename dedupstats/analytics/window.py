@@ -40,6 +40,7 @@ class Window:
         projects: Working directories, whole or their last part.
         tools: Names of tools.
         models: Ids of models.
+        sessions: Ids of sessions, or how they begin.
         zone: Name of the time zone that days are days of; None: the local one.
 
     Example:
@@ -56,6 +57,7 @@ class Window:
     tools: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     zone: str | None = None
+    sessions: tuple[str, ...] = ()
 
     def where(self) -> tuple[str, list[Any]]:
         """A condition on the view `emission` (or any relation with its columns), and its parameters."""
@@ -71,18 +73,35 @@ class Window:
                 terms.append(f"{column} in ({_marks(values)})")
                 parameters.extend(values)
         if self.projects:
-            terms.append(
-                f"(project in ({_marks(self.projects)}) or {_LAST_PART} in ({_marks(self.projects)}))"
-            )
-            parameters.extend(self.projects * 2)
+            projects = tuple(map(fold_drive, self.projects))
+            terms.append(f"(project in ({_marks(projects)}) or {_LAST_PART} in ({_marks(projects)}))")
+            parameters.extend(projects * 2)
+        if self.sessions:
+            terms.append(f"({' or '.join(['starts_with(session_id, ?)'] * len(self.sessions))})")
+            parameters.extend(self.sessions)
         return " and ".join(terms) or "true", parameters
 
     def whole(self) -> Window:
         """The same window without beginning and end."""
         return replace(self, since=None, until=None)
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out: no filter, no beginning, no end."""
+        return self.where()[0] == "true"
+
 
 _LAST_PART = "split_part(rtrim(replace(project, '\\', '/'), '/'), '/', -1)"
+
+
+def fold_drive(path: str) -> str:
+    r"""A Windows path with its drive letter in lower case, as the views show projects; others as they are.
+
+    Example:
+        >>> fold_drive("D:/x"), fold_drive("d:\\x"), fold_drive("/D:/x")
+        ('d:/x', 'd:\\x', '/D:/x')
+    """
+    return path[0].lower() + path[1:] if path[1:2] == ":" else path
 
 
 def _marks(values: tuple[str, ...]) -> str:
@@ -264,8 +283,14 @@ def check_names(store: Store, window: Window) -> None:
         found = store.query(f"select distinct {shown} from emission where {column} is not null order by all")
         known = list(dict.fromkeys(str(name) for row in found for name in row))
         for name in wanted:
-            if name not in known:
+            if (fold_drive(name) if column == "project" else name) not in known:
                 raise UsageError(f"--{option} {name!r}: no tool result of that {option}", _near(name, known))
+    for name in window.sessions:
+        if not store.query("select 1 from emission where starts_with(session_id, ?) limit 1", [name]):
+            raise UsageError(
+                f"--session {name!r}: no session with results whose id begins so",
+                "type `dedupstats rates --by session` for the ids",
+            )
 
 
 def _near(name: str, known: list[str]) -> str:

@@ -34,13 +34,18 @@ def import_logs(
     db: Db = None,
     force: Annotated[bool, typer.Option("--force", help="Read unchanged files too.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if anything was skipped or unreadable.")
+        bool, typer.Option("--strict", help="Exit with 1 if anything in these logs is skipped or unreadable.")
     ] = False,
     keep_content: Annotated[
         bool, typer.Option("--keep-content", help="Store the text of tool results (private!).")
     ] = False,
     no_targets: Annotated[
-        bool, typer.Option("--no-targets", help="Store no paths and commands, only their hashes.")
+        bool,
+        typer.Option(
+            "--no-targets",
+            help="Leave out what calls are about (paths, commands, patterns, URLs); hashes stay. "
+            "Log files' own paths and working directories, which name the projects, are kept.",
+        ),
     ] = False,
     max_line_mib: Annotated[
         int, typer.Option("--max-line-mib", min=1, help="Longer lines are skipped and counted.")
@@ -82,11 +87,17 @@ def import_logs(
             err=True,
         )
     if strict and summary.has_faults:
-        skipped, unreadable = _many(summary.skipped, "record"), _many(len(summary.unreadable), "file")
-        raise GateError(
-            f"{skipped} skipped, {unreadable} not readable",
-            "see them with --verbose, or leave out --strict",
-        )
+        raise GateError(_faults(summary), "see them with --verbose, or leave out --strict")
+
+
+def _faults(summary: ImportSummary) -> str:
+    """`2 records skipped (1 of them by an earlier import), 0 files not readable`."""
+    before = summary.skipped_before
+    skipped = f"{_many(summary.skipped + before, 'record')} skipped"
+    if before:
+        which = "by an earlier import" if before == 1 else "by earlier imports"
+        skipped += f" ({before:,} of them {which})" if summary.skipped else f" {which}"
+    return f"{skipped}, {_many(len(summary.unreadable), 'file')} not readable"
 
 
 def describe(summary: ImportSummary, *, verbose: bool = False, is_fatal: bool = True) -> None:
@@ -146,19 +157,31 @@ def _found(summary: ImportSummary, source: str, files: int) -> str:
 
 
 def notes(summary: ImportSummary, *, verbose: bool = False) -> list[str]:
-    """What went not as usual: unreadable, unrecognised, unfinished, gone, without any result."""
+    """What went not as usual: unreadable, unrecognised, unfinished, gone, without any result.
+
+    A database of the working directory is named too: it is not where a person looks for it.
+    """
+    from dedupstats.sources.rtk import HERE
+
     lines = [f"not readable: {path}: {reason}" for path, reason in summary.unreadable]
     if not verbose and len(lines) > _SHOWN_FAULTS:
         lines[_SHOWN_FAULTS:] = [
             f"and {len(lines) - _SHOWN_FAULTS:,} more not readable; --verbose names them"
         ]
+    lines.extend(
+        f"{HERE} of the working directory was taken: there is no other history of RTK here"
+        for place in summary.places
+        if place.place == HERE and place.files
+    )
     if summary.unrecognised:
         hint = "" if verbose else "; --verbose names " + ("it" if len(summary.unrecognised) == 1 else "them")
         lines.append(f"{_many(len(summary.unrecognised), 'file')} not recognised as a log{hint}")
         if verbose:
             lines.extend(f"  not recognised: {path}" for path in summary.unrecognised)
     if summary.skipped:
-        lines.append(f'{_many(summary.skipped, "record")} skipped; see: dedupstats sql "from skipped"')
+        lines.append(
+            f'{_many(summary.skipped, "record")} skipped; see: dedupstats sql "from skipped order by all"'
+        )
     if summary.unfinished:
         is_are = "is" if summary.unfinished == 1 else "are"
         lines.append(
@@ -175,7 +198,7 @@ def notes(summary: ImportSummary, *, verbose: bool = False) -> list[str]:
     if read and summary.records and not any(summary.emissions[source] for source in read):
         lines.append(
             f"{_many(summary.records, 'record')} read, but no tool result among them: {_why(summary)}; "
-            'see: dedupstats sql "from ignored"'
+            'see: dedupstats sql "from ignored order by all"'
         )
     return lines
 
@@ -198,7 +221,7 @@ def _nothing(summary: ImportSummary) -> str:
     if summary.places:
         places = (f"{place.place}{' (no logs in it)' if place.exists else ''}" for place in summary.places)
         return f"no agent logs in the default places: {', '.join(places)}"
-    looked_at = len(summary.unrecognised) + summary.passed_over
+    looked_at = len(summary.unrecognised) + summary.empty + summary.passed_over
     return f"no agent logs there ({_many(looked_at, 'file')} looked at, none recognised)"
 
 

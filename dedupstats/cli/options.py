@@ -35,26 +35,35 @@ def window_of(
     project: list[str] | None,
     tool: list[str] | None,
     model: list[str] | None,
+    session: list[str] | None = None,
 ) -> Window:
     """What is counted, from the options as they were typed.
 
     Raises:
-        UsageError: A date, span or time zone that cannot be read.
+        UsageError: A date, span or time zone that cannot be read, or a window that ends before it begins.
     """
     from datetime import UTC, datetime
 
     from dedupstats.analytics.window import Window, local_zone, parse_since, parse_until, zone_info
+    from dedupstats.errors import UsageError
 
     zone = tz or local_zone()
     zone_info(zone)
     now = datetime.now(UTC)
+    begins = parse_since(since, zone, now) if since else None
+    ends = parse_until(until, zone, now) if until else None
+    if begins is not None and ends is not None and begins >= ends:
+        raise UsageError(
+            f"--since {since} is not before --until {until}: nothing lies between", "swap the two"
+        )
     return Window(
-        since=parse_since(since, zone, now) if since else None,
-        until=parse_until(until, zone, now) if until else None,
+        since=begins,
+        until=ends,
         sources=tuple(name.lower().replace("-", "_").replace(" ", "_") for name in agent or ()),
         projects=tuple(name.rstrip("/\\") or name for name in project or ()),
         tools=tuple(tool or ()),
         models=tuple(model or ()),
+        sessions=tuple(session or ()),
         zone=zone,
     )
 

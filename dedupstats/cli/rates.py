@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from dedupstats.analytics.window import Window
     from dedupstats.store import Store
 
+_TARGETS = 30
+"""rows of a table of targets for people: there may be thousands"""
+
 
 def rates(
     by: Annotated[
-        Literal["tool", "agent", "project", "session", "model", "version", "day", "week", "month"],
-        typer.Option(help="What each row is."),
+        Literal["tool", "agent", "project", "session", "model", "version", "target", "day", "week", "month"],
+        typer.Option(help="What each row is; target: what was read, run or searched."),
     ] = "tool",
     key: Annotated[
         Literal["exact", "normalised"],
@@ -44,29 +47,59 @@ def rates(
     ] = None,
     tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Only this model.")] = None,
-    form: Annotated[Literal["table", "md", "csv", "json", "parquet"], typer.Option("--format")] = "table",
+    session: Annotated[
+        list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Show so many rows, the rest as one; 0: all.",
+            show_default=f"all; {_TARGETS} in a table of targets",
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["table", "md", "csv", "json", "parquet"] | None,
+        typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    full_paths: Annotated[bool, typer.Option("--full-paths", help="Projects with their whole path.")] = False,
+    full_paths: Annotated[
+        bool, typer.Option("--full-paths", help="Projects and targets with their whole path.")
+    ] = False,
     db: Db = None,
 ) -> None:
     """How much of what agents were shown had been shown before, by tool or otherwise.
 
     A window cuts results, not sessions: whether a result repeats is judged on the whole history.
-    --agent, --project, --tool and --model may be given several times.
+    --agent, --project, --tool, --model and --session may be given several times.
 
     Example: dedupstats rates --by project --since 30d --format md
     """
+    from dedupstats.analytics.rates import limited
     from dedupstats.analytics.rates import rates as calculate
     from dedupstats.report import rate_tables
-    from dedupstats.report.tables import check_destination
+    from dedupstats.report.tables import table_format
 
-    check_destination(form, output)
-    window = window_of(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
+    form = table_format(form, output)
+    window = window_of(
+        since=since,
+        until=until,
+        tz=tz,
+        agent=agent,
+        project=project,
+        tool=tool,
+        model=model,
+        session=session,
+    )
     with opened(db) as store:
         _check(store, window)
         found = calculate(store, by=by, key=key, all_rules=all_rules, window=window)
         notes = _notes(store, found)
-    _print(found if full_paths else rate_tables.short_projects(found), notes, form, output)
+    if limit is None and by == "target" and form in {"table", "md"}:
+        limit = _TARGETS
+    if limit:
+        found = limited(found, limit)
+    _print(found if full_paths else rate_tables.short_names(found), notes, form, output)
 
 
 def _check(store: Store, window: Window) -> None:
@@ -100,7 +133,11 @@ def _notes(store: Store, found: Rates) -> list[str]:
         notes.append(f"(part): the window holds only a part of this {found.by}.")
     skipped = store.query("select count(*) from skipped")[0][0]
     if skipped:
-        notes.append(f'{count(skipped)} records were skipped when read: dedupstats sql "from skipped".')
+        were = "record was" if skipped == 1 else "records were"
+        where = "" if found.window.is_everything else ", in the whole store"
+        notes.append(
+            f'{count(skipped)} {were} skipped when read{where}: dedupstats sql "from skipped order by all".'
+        )
     if not found.total.results.results:
         notes.append("No tool result lies in this window.")
     elif not windowed:

@@ -47,7 +47,12 @@ def report(
         bool, typer.Option("--brief", help="Only the first screen, or dozen lines.", rich_help_panel=_OUT)
     ] = False,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Hash names of projects and files.", rich_help_panel=_OUT)
+        bool,
+        typer.Option(
+            "--anonymize",
+            help="Number projects, sessions, files (project-1); tool, model, version names and dates stay.",
+            rich_help_panel=_OUT,
+        ),
     ] = False,
     full_paths: Annotated[
         bool, typer.Option("--full-paths", help="Show paths whole.", rich_help_panel=_OUT)
@@ -86,8 +91,9 @@ def report(
     Example: dedupstats report -o report.html -o report.md
     """
     from dedupstats.report.build import build
+    from dedupstats.report.tables import format_of
 
-    outputs = [(path, form or _format_of(path)) for path in output or ()]
+    outputs = [(path, form or format_of(path, _SUFFIXES)) for path in output or ()]
     _check_output(form, outputs, brief=brief)
     window = window_of(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
     with opened(db) as store:
@@ -129,18 +135,6 @@ def short(db: Path | None) -> None:
             made, seconds=summary.seconds, width=width_of(sys.stdout), colour=wants_colour(sys.stdout)
         )
     )
-
-
-def _format_of(path: Path) -> str:
-    from dedupstats.errors import UsageError
-
-    found = _SUFFIXES.get(path.suffix.lower())
-    if found is None:
-        raise UsageError(
-            f"cannot tell the format of {path} from its name",
-            "end it in .html, .md, .json or .txt, or give --format",
-        )
-    return found
 
 
 def _check_output(form: str | None, outputs: Sequence[tuple[Path, str]], *, brief: bool) -> None:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dedupstats.store import Store
 
-_PLACED = """
+
+def _recurs(key: str) -> str:
+    """SQL: whether another emission has the same key."""
+    shared = f"select {key} from raw.emission group by {key} having count(*) > 1"
+    return f"coalesce(a.{key} in ({shared}), false)"
+
+
+_PLACED = f"""
 create or replace temp table placed as
 with arrival as (
     select e.emission_key, c.session_key, s.family_key, e.context_key, e.ordinal, e.turn, e.call_key,
@@ -34,13 +41,17 @@ with arrival as (
 select a.* exclude (copy_of),
     case when a.is_copy then a.copy_of end as copy_of,
     -- an original is no repeat of its own copies, wherever their files stand in the order
-    case when a.is_copy then greatest(a.place, coalesce(b.place, a.place)) else a.place end as turn_up
+    case when a.is_copy then greatest(a.place, coalesce(b.place, a.place)) else a.place end as turn_up,
+    row_number() over (partition by a.family_key order by a.place) - 1 as seq,
+    {_recurs("call_key")} or {_recurs("norm_key")} or {_recurs("sha64")} as recurs
 from arrival a
 left join (
     select emission_key, place from arrival where emission_key in (select copy_of from original)
 ) b on b.emission_key = a.copy_of
 """
 
+RULES = 16
+"""columns of `derived.emission` that hold a rule"""
 _BIG = "9223372036854775807"
 
 
@@ -83,7 +94,6 @@ _INSERT = f"""
 insert into derived.emission
 with flagged as (
     select *,
-    row_number() over (partition by family_key order by place) - 1 as seq,
     {_flags()},
     coalesce(
         comparable and not is_copy and turn_up > min(case when comparable then turn_up end)
@@ -94,6 +104,7 @@ with flagged as (
             partition by context_key, sha64 order by ordinal rows between unbounded preceding and 1 preceding
         ) > ordinal, false) as in_sight
     from placed
+    where recurs
 )
 select emission_key, session_key, family_key, seq, copy_of, in_sight, call_pooled, call_session,
     repeat_pooled, bytes_session, repeat_session, repeat_turn, repeat_session and in_sight,
@@ -101,7 +112,12 @@ select emission_key, session_key, family_key, seq, copy_of, in_sight, call_poole
     norm_repeat_session, norm_repeat_turn, norm_repeat_session and in_sight,
     norm_call_session and are_new_bytes
 from flagged
+union all
+select emission_key, session_key, family_key, seq, copy_of, {", ".join(["false"] * RULES)}
+from placed
+where not recurs
 """
+"""What shares neither call nor bytes with anything repeats nothing: such emissions pass the windows by."""
 
 
 def settle_rules(store: Store) -> None:

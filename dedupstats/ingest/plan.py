@@ -51,6 +51,7 @@ class Plan:
     def __init__(
         self, store: Store, sources: dict[str, Source], summary: ImportSummary, *, force: bool
     ) -> None:
+        self._store = store
         self.force = force
         self.summary = summary
         self.sources = sources
@@ -142,7 +143,7 @@ class Plan:
             if self._is_unchanged(file, wal):
                 unit_key = self.known[to_storable(file.path)].unit_key
                 if unit_key is None:
-                    self.summary.unrecognised.append(file.path)
+                    self._count_stranger(file.path, file.size)
                     continue
                 source, name = self.unit_keys[unit_key]
                 unit = Unit(source, find.real_path(name))
@@ -165,8 +166,14 @@ class Plan:
                 unit.probes[file.path] = probe
             self._count_found(unit.source, file)
         self._unite_with_known({key: units[key] for key in touched})
-        for key in units.keys() - touched:
+        unchanged = units.keys() - touched
+        for key in unchanged:
             self.summary.units_unchanged[units[key].source] += 1
+        self.summary.skipped_before = sum(
+            number
+            for key, number in self._store.query("select unit_key, count(*) from raw.skipped group by all")
+            if key in unchanged
+        )
         wanted = sorted((units[key] for key in touched), key=lambda unit: (unit.source, unit.key))
         self.summary.new_sources = sorted({unit.source for unit in wanted} - self._known_sources)
         return wanted
@@ -182,8 +189,15 @@ class Plan:
         except OSError:
             pass  # reading its database will tell
         if not os.path.exists(file.path.removesuffix(WAL_SUFFIX)):
-            self.summary.unrecognised.append(file.path)
+            self._count_stranger(file.path, file.size)
         return True
+
+    def _count_stranger(self, path: str, size: int) -> None:
+        """A file that is no log; one without any byte is nothing to wonder at."""
+        if size:
+            self.summary.unrecognised.append(path)
+        else:
+            self.summary.empty += 1
 
     def _is_unchanged(self, file: FileInfo, wal: FileInfo | None) -> bool:
         """Whether a file can be left as it was read, or as it was found to be nobody's."""
@@ -235,7 +249,7 @@ class Plan:
             self.broken.append(unreadable(probe.path, error))
             self.summary.unreadable.append(self.broken[-1])
             return None
-        self.summary.unrecognised.append(probe.path)
+        self._count_stranger(file.path, file.size)
         self.strangers.append(self.file_row(file, None))
         known = self.known.get(to_storable(file.path))
         if known is not None and known.unit_key is not None:

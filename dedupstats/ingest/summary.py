@@ -58,15 +58,19 @@ class ImportSummary:
     copies: int = 0
     ignored: int = 0
     skipped: int = 0
+    skipped_before: int = 0
+    """records of unchanged units that were skipped when earlier imports read them"""
     unfinished: int = 0
     unreadable: list[Unreadable] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)
-    """files that no source claims, of those that end like logs or were named"""
+    """files that no source claims, of those that end like logs or were named; without empty ones"""
+    empty: int = 0
+    """files of no bytes among those"""
     passed_over: int = 0
     """other files beside the logs: text, media"""
     seconds: float = 0.0
 
     @property
     def has_faults(self) -> bool:
-        """Something was skipped or could not be read: what `--strict` refuses."""
-        return bool(self.skipped or self.unreadable)
+        """Something was skipped, now or earlier, or could not be read: what `--strict` refuses."""
+        return bool(self.skipped or self.skipped_before or self.unreadable)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dedupstats._version import __version__
 from dedupstats.analytics import rates as rates_
-from dedupstats.analytics.rates import DEFAULT_RULES, FLOOR_BYTES, RULES, TOKEN_RULE, Row, Tally
+from dedupstats.analytics.rates import DEFAULT_RULES, FLOOR_BYTES, RULES, TOKEN_RULE
 from dedupstats.analytics.window import Window, local_zone
 from dedupstats.report import build_corpus, build_rtk
+from dedupstats.report.blocks import pct, plural
+from dedupstats.report.build_calls import calls
 from dedupstats.report.model import (
     SCHEMA_VERSION,
     Concentration,
@@ -28,6 +31,7 @@ from dedupstats.report.model import (
     share_of,
 )
 from dedupstats.report.names import Names
+from dedupstats.report.scope import filters, in_words
 from dedupstats.report.text import count, percent
 from dedupstats.report.words import CLASSES, KINDS, LIMITS, REPEATABLE
 from dedupstats.store.store import MIGRATIONS
@@ -35,8 +39,8 @@ from dedupstats.store.store import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dedupstats.analytics.rates import By, Rates
-    from dedupstats.report.model import Share
+    from dedupstats.analytics.rates import By, Rates, Row, Tally
+    from dedupstats.report.model import Rtk, Share
     from dedupstats.store import Store
 
 TOOLS_SHOWN = 12
@@ -55,7 +59,7 @@ def build(
     Args:
         store: An open store; reading is enough.
         window: What to report on; by default everything, days in the local time zone.
-        anonymize: Show hashes instead of the names of projects, paths and sessions.
+        anonymize: Show numbers instead of the names of projects, paths and sessions.
         full_paths: Show projects and paths whole instead of by their last part.
 
     Raises:
@@ -65,27 +69,32 @@ def build(
         >>> from dedupstats.store import open_store
         >>> with open_store(":memory:") as store:
         ...     build(store).headline
-        'No tool results in scope: no data.'
+        'No tool results: no data.'
     """
     window = window or Window()
     zone = window.zone or local_zone()
-    names = Names.of(store, anonymize=anonymize, full_paths=full_paths)
+    names = Names.of(store, anonymize=anonymize, full_paths=full_paths, projects=window.projects)
     by_tool = _rates(store, window, "tool")
     by_session = _rates(store, window, "session")
+    # what holds copies alone is no session of this history
+    by_session = replace(by_session, rows=tuple(row for row in by_session.rows if row.results.results))
+    rtk = build_rtk.rtk(store, window, names)
+    scope = _scope(window, zone, names)
     return Report(
         schema_version=SCHEMA_VERSION,
-        headline=_headline(by_tool),
-        scope=_scope(window, zone, names),
+        headline=_headline(by_tool, rtk, in_words(scope.filters)),
+        scope=scope,
         corpus=build_corpus.corpus(store, window, zone),
         floor_bytes=FLOOR_BYTES,
         token_rule=TOKEN_RULE,
         rules=tuple(_rule(name, by_tool.total, by_session) for name in _ALL_RULES),
         tools=_tools(by_tool),
+        calls=calls(store, window, names, by_tool.total.rules["repeat-session"].bytes),
         sessions=tuple(_distribution(name, by_session) for name in DEFAULT_RULES),
         concentration=_concentration(store, by_tool, by_session, names),
         over_time=_over_time(store, window, by_tool, zone),
         classes=_classes(by_tool.total),
-        rtk=build_rtk.rtk(store, window),
+        rtk=rtk,
         accounting=build_corpus.accounting(store, names),
         limits=LIMITS,
         reproduce=_reproduce(window, zone, names),
@@ -96,16 +105,27 @@ def _rates(store: Store, window: Window, by: By) -> Rates:
     return rates_.rates(store, by=by, window=window, all_rules=True)
 
 
-def _headline(found: Rates) -> str:
-    total = found.total
+def _headline(found: Rates, rtk: Rtk | None, scope: str) -> str:
+    """The one sentence that is quoted alone: with its scope."""
+    said = _said(found.total, rtk)
+    return f"In this scope ({scope}): {said[0].lower()}{said[1:]}" if scope else said
+
+
+def _said(total: Row, rtk: Rtk | None) -> str:
     if not total.results.results:
-        return "No tool results in scope: no data."
+        if rtk is None:
+            return "No tool results: no data."
+        measure = rtk.bounds[0]
+        return (
+            f"Of {plural(rtk.commands, 'RTK command')}, {pct(measure.commands)} repeat a command line, with "
+            f"{pct(measure.tokens)} of the tokens shown: an upper bound, whatever came back."
+        )
     if not total.results.bytes:
         return f"No bytes were shown in {count(total.results.results)} tool results: no data on repeats."
     repeats = total.rules[_VISIBLE]
     share = percent(rates_.share(repeats.bytes, total.results.bytes))
     counted = f"{count(repeats.results)} of {count(total.results.results)} results"
-    return f"{share} of tool-result bytes were repeats that the model could still see ({counted})."
+    return f"{share} of tool-result bytes were repeats still visible to the model ({counted})."
 
 
 def _repeats(part: Tally, whole: Tally) -> Repeats:
@@ -129,7 +149,7 @@ def _rule(name: str, total: Row, by_session: Rates) -> Rule:
         kind=KINDS[name],
         is_upper_bound=rule.kind == "upper bound",
         repeats=_repeats(total.rules[name], total.results),
-        floored=_repeats(total.rules_floor[name], total.floor),
+        floor=_repeats(total.rules_floor[name], total.floor),
         sessions=share_of(with_any, len(by_session.rows)),
     )
 
@@ -147,23 +167,11 @@ def _tools(found: Rates) -> Tools:
         )
 
     rest = found.rows[TOOLS_SHOWN:]
-    return Tools(tuple(map(tool, found.rows)), TOOLS_SHOWN, tool(_sum(rest)) if rest else None)
-
-
-def _sum(rows: Sequence[Row]) -> Row:
-    """The rows of the less used tools as one."""
-    zero = Tally()
-    rules = rows[0].rules
-    return Row(
-        group=f"{len(rows):,} other tool{'s' if len(rows) > 1 else ''}",
-        results=sum((row.results for row in rows), zero),
-        repeatable=sum((row.repeatable for row in rows), zero),
-        by_class={},
-        errors=sum((row.errors for row in rows), zero),
-        copies=sum((row.copies for row in rows), zero),
-        rules={name: sum((row.rules[name] for row in rows), zero) for name in rules},
-        floor=sum((row.floor for row in rows), zero),
-        rules_floor={name: sum((row.rules_floor[name] for row in rows), zero) for name in rules},
+    others = plural(len(rest), "other tool")
+    return Tools(
+        tuple(map(tool, found.rows)),
+        TOOLS_SHOWN,
+        tool(rates_.summed(rest, others)) if rest else None,
     )
 
 
@@ -261,26 +269,11 @@ def _classes(total: Row) -> tuple[ResultClass, ...]:
 
 
 def _scope(window: Window, zone: str, names: Names) -> Scope:
-    filters = [
-        (what, value)
-        for what, values in (
-            ("agent", window.sources),
-            ("project", tuple(map(names.project, window.projects))),
-            ("tool", window.tools),
-            ("model", window.models),
-        )
-        for value in values
-    ]
-    times = [
-        (what, build_corpus.minute(at, zone))
-        for what, at in (("from", window.since), ("before", window.until))
-        if at is not None
-    ]
     return Scope(
         since=window.since.isoformat() if window.since else None,
         until=window.until.isoformat() if window.until else None,
         tz=zone,
-        filters=(*times, *filters),
+        filters=filters(window, zone, names.filters(window.projects)),
         names=names.mode,
     )
 
@@ -292,7 +285,7 @@ def _reproduce(window: Window, zone: str, names: Names) -> Reproduce:
             words.append(f"{option} {at.isoformat()}")
     for option, values in (
         ("--agent", window.sources),
-        ("--project", tuple(map(names.project, window.projects))),
+        ("--project", names.filters(window.projects)),
         ("--tool", window.tools),
         ("--model", window.models),
     ):

@@ -17,7 +17,8 @@ from dedupstats.report.model import (
     SkippedRecord,
     Source,
 )
-from dedupstats.report.words import CONTEXTS, RETENTION, SOURCES
+from dedupstats.report.scope import title
+from dedupstats.report.words import CONTEXTS, RETENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,24 +27,22 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 
-def title(source: str) -> str:
-    """How people call a source."""
-    if source in SOURCES:
-        return SOURCES[source]
-    from dedupstats.sources import all_sources
-
-    return next((found.title for found in all_sources() if found.name == source), source)
+# a context that was read from two folders is two contexts of the store with the same id of their own
+_EMISSION = "(select * from emission join (select context_key, native_id from context) using (context_key))"
+_SUBAGENTS = (
+    "count(distinct (session_key, native_id)) filter (context_kind = 'agent' and not is_copy) as subagents"
+)
 
 
 def corpus(store: Store, window: Window, zone: str) -> Corpus:
     """What was read, within the window."""
     where, parameters = window.where()
     row = store.query(
-        f"""select count(distinct session_key), count(distinct context_key) filter (context_kind = 'agent'),
-            count(distinct project), count(*) filter (not is_copy),
+        f"""select count(distinct session_key) filter (not is_copy), {_SUBAGENTS},
+            count(distinct project) filter (not is_copy), count(*) filter (not is_copy),
             coalesce(sum(bytes) filter (not is_copy), 0), coalesce(sum(tokens) filter (not is_copy), 0),
             count(*) filter (is_copy), count(*) filter (is_gone and not is_copy)
-        from emission where {where}""",
+        from {_EMISSION} where {where}""",
         parameters,
     )[0]
     sources = tuple(_sources(store, window, zone))
@@ -98,11 +97,6 @@ def day(at: datetime | None, zone: str) -> str | None:
     return at.replace(tzinfo=UTC).astimezone(zone_info(zone)).date().isoformat() if at else None
 
 
-def minute(at: datetime, zone: str) -> str:
-    """An aware time as local text."""
-    return f"{at.astimezone(zone_info(zone)):%Y-%m-%d %H:%M} ({zone})"
-
-
 def sessions(
     store: Store, wanted: Sequence[str], names: Names, zone: str
 ) -> dict[str, tuple[str, str | None]]:
@@ -118,10 +112,11 @@ def sessions(
 def _sources(store: Store, window: Window, zone: str) -> Iterator[Source]:
     where, parameters = window.where()
     rows = store.query(
-        f"""select source, count(distinct unit_key), count(distinct session_key),
-            count(distinct context_key) filter (context_kind = 'agent'), count(*) filter (not is_copy),
-            coalesce(sum(bytes) filter (not is_copy), 0), count(*) filter (is_copy), min(ts), max(ts)
-        from emission where {where} group by source order by source""",
+        f"""select source, count(distinct unit_key), count(distinct session_key) filter (not is_copy),
+            {_SUBAGENTS}, count(*) filter (not is_copy),
+            coalesce(sum(bytes) filter (not is_copy), 0), count(*) filter (is_copy),
+            min(ts) filter (not is_copy), max(ts) filter (not is_copy)
+        from {_EMISSION} where {where} group by source order by source""",
         parameters,
     )
     for source, *numbers, first, last in rows:
@@ -160,7 +155,7 @@ def _rtk_source(store: Store, window: Window, zone: str) -> Iterator[Source]:
 
 def rtk_window(window: Window) -> Window | None:
     """The window as far as RTK's rows know it; None: it asks for what they have not, or for other sources."""
-    if window.tools or window.models or (window.sources and "rtk" not in window.sources):
+    if window.tools or window.models or window.sessions or (window.sources and "rtk" not in window.sources):
         return None
     return Window(since=window.since, until=window.until, projects=window.projects, zone=window.zone)
 
@@ -185,8 +180,9 @@ def _contexts(store: Store, window: Window) -> Iterator[ContextKind]:
     # a side request has no results of its own: without a window it counts all the same
     join = "left join" if where == "true" else "join"
     rows = store.query(
-        f"""select c.kind, count(distinct c.context_key), count(e.emission_key) filter (not e.is_copy),
-            count(e.emission_key) filter (e.is_copy)
+        f"""select c.kind, count(distinct (c.session_key, c.native_id)),
+            count(distinct (c.session_key, c.native_id)) filter (not e.is_copy),
+            count(e.emission_key) filter (not e.is_copy), count(e.emission_key) filter (e.is_copy)
         from context c {join} (select * from emission where {where}) e using (context_key)
         group by c.kind""",
         parameters,
@@ -203,7 +199,12 @@ def _boundaries(store: Store, window: Window) -> dict[str, int]:
         "" if where == "true" else f"where context_key in (select context_key from emission where {where})"
     )
     return dict(
-        store.query(f"select kind, count(*) from boundary {among} group by kind order by kind", parameters)
+        store.query(
+            # a log that was read from two folders has each boundary twice
+            "select kind, count(distinct (session_key, at_ordinal, line, ts)) "
+            f"from boundary {among} group by kind order by kind",
+            parameters,
+        )
     )
 
 
@@ -217,12 +218,13 @@ def _notes(store: Store, sources: Sequence[Source], gone: int, window: Window) -
         )
     if gone:
         yield f"{plural(gone, 'result')} of logs that have vanished since they were read; the figures stay."
-    if window.where()[0] == "true":
+    if window.is_everything:
         without = store.query(
-            "select count(*) from session where session_key not in (select session_key from emission)"
+            "select count(*) from session where session_key not in "
+            "(select session_key from emission where not is_copy)"
         )[0][0]
         if without:
-            yield f"{plural(without, 'further session')} without any tool result."
+            yield f"{plural(without, 'further session')} without any tool result of their own."
     else:
         yield "Whether a result in this scope is a repeat is judged against the whole history."
     if rtk_window(window) is None and store.query("select count(*) from rtk_command")[0][0]:
@@ -240,7 +242,7 @@ def accounting(store: Store, names: Names) -> Accounting:
             from file where source is not null group by source order by source"""
         )
     )
-    unknown = store.query("select count(*) from file where source is null")[0][0]
+    unknown = store.query("select count(*) from file where source is null and size > 0")[0][0]
     ignored = store.query("select source, type, sum(records) from ignored group by all order by 3 desc, 1, 2")
     reasons = store.query("select source, reason, count(*) from skipped group by all order by 3 desc, 1, 2")
     skipped = store.query("select coalesce(source, 'unknown'), path, line, reason from skipped order by all")

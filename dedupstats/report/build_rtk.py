@@ -20,10 +20,11 @@ from dedupstats.report.model import (
 if TYPE_CHECKING:
     from dedupstats.analytics.rtk_bounds import RtkBounds
     from dedupstats.analytics.window import Window
+    from dedupstats.report.names import Names
     from dedupstats.store import Store
 
 
-def rtk(store: Store, window: Window) -> Rtk | None:
+def rtk(store: Store, window: Window, names: Names) -> Rtk | None:
     """RTK's bounds, curves and filtering within the window; None: no such rows."""
     asked = rtk_window(window)
     if asked is None:
@@ -57,7 +58,7 @@ def rtk(store: Store, window: Window) -> Rtk | None:
             saved=share_of(found.saved_tokens, found.input_tokens),
             capped=share_of(found.capped_saved_tokens, found.input_tokens),
             top=tuple(
-                RtkClaim(claim.rtk_name, claim.saved_tokens, claim.capped_saved_tokens)
+                RtkClaim(names.rtk(claim.rtk_name), claim.saved_tokens, claim.capped_saved_tokens)
                 for claim in found.top_claims
             ),
         ),

@@ -10,11 +10,13 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dedupstats.report.blocks import of_pct, pct
+from dedupstats.analytics.rates import PERIODS
+from dedupstats.report.blocks import of_pct, pct, plural
 from dedupstats.report.outline import LABELS, NESTED_RULES
-from dedupstats.report.text import count, percent, safe_text, size
+from dedupstats.report.text import percent, safe_text, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,10 +113,13 @@ def _tools(tools: Sequence[Tool]) -> Chart:
 
 def _over_time(found: OverTime) -> Chart:
     labels = [period.label for period in found.periods]
+    begins = [date.fromisoformat(period.begins) for period in found.periods]
+    # days without results are gaps: the axis is time, not the list of periods
+    places = [_place(found.unit, begins[0], day) for day in begins]
     traces = [
         _bar(
             rule,
-            x=list(range(len(labels))),
+            x=places,
             y=[period.repeats[rule].bytes.share or 0 for period in found.periods],
             customdata=[
                 [label, _counted(period.repeats[rule])]
@@ -124,28 +129,44 @@ def _over_time(found: OverTime) -> Chart:
         )
         for rule in NESTED_RULES
     ]
-    step = max(1, math.ceil(len(labels) / _TICKS[found.unit]))
+    ticks = range(0, places[-1] + 1, max(1, math.ceil((places[-1] + 1) / _TICKS[found.unit])))
     highest = max(found.periods, key=lambda period: period.repeats[NESTED_RULES[-1]].bytes.share or 0)
     layout = _layout(
         _HEIGHT_PX,
         yaxis=_share_axis(max(period.repeats[NESTED_RULES[0]].bytes.share or 0 for period in found.periods)),
         xaxis={
-            "tickvals": list(range(0, len(labels), step)),
-            "ticktext": labels[::step],
+            "tickvals": list(ticks),
+            "ticktext": [_period_label(found.unit, begins[0], place) for place in ticks],
             "tickangle": 0,
             "fixedrange": True,
             "showgrid": False,
-            "range": [-0.6, max(len(labels), 4) - 0.4],
+            "range": [-0.6, max(places[-1] + 1, 4) - 0.4],
         },
     )
+    shown = pct(highest.repeats[NESTED_RULES[-1]].bytes)
     return Chart(
         "over-time",
         f"Repeated bytes per {found.unit}, of the {found.unit}'s bytes ({found.tz})",
-        f"{count(len(labels))} {found.unit}s from {labels[0]} to {labels[-1]}; most still visible in "
-        f"{highest.label}: {pct(highest.repeats[NESTED_RULES[-1]].bytes)}.",
+        f"{plural(len(labels), found.unit)} with results from {labels[0]} to {labels[-1]}; "
+        f"most still visible in {highest.label}: {shown}.",
         _HEIGHT_PX,
         _figure(traces, layout),
     )
+
+
+def _place(unit: str, first: date, day: date) -> int:
+    """How many periods a period begins after the first one."""
+    if unit == "month":
+        return (day.year - first.year) * 12 + day.month - first.month
+    return (day - first).days // (7 if unit == "week" else 1)
+
+
+def _period_label(unit: str, first: date, place: int) -> str:
+    """The label of a period, with results or without."""
+    if unit == "month":
+        months = first.year * 12 + first.month - 1 + place
+        return PERIODS[unit](date(months // 12, months % 12 + 1, 1))
+    return PERIODS[unit](first + timedelta(days=place * (7 if unit == "week" else 1)))
 
 
 def _sessions(spreads: Sequence[Distribution]) -> Chart:

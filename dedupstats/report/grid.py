@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _GAP = 2
+_LEAST_COMMENT = 24
+"""narrower than this, what a name means stands below it instead of beside it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,35 @@ def wrapped(line: str, width: int | None) -> str:
         else:
             rows.extend(chop_cells(word, width))
     return "\n".join(row for row in rows if row)
+
+
+def definitions(title: str, rows: Sequence[tuple[str, ...]], width: int) -> str:
+    """Names with what they mean, below a title: cells in columns, the last one wrapped below itself.
+
+    Args:
+        title: One line or more; wrapped.
+        rows: Cells, as many in each row; the last is the long one.
+        width: Of the terminal.
+    """
+    from rich.cells import cell_len
+
+    indent = " " * _GAP
+    widths = [max(map(cell_len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    begin = _GAP + sum(widths) + _GAP * len(widths)
+    is_beside = width - begin >= _LEAST_COMMENT
+    if not is_beside:
+        begin = 2 * _GAP
+    lines = [wrapped(title, width)]
+    for *cells, meaning in rows:
+        padded = [cell + " " * (size - cell_len(cell)) for cell, size in zip(cells, widths, strict=True)]
+        start = indent + indent.join(padded)
+        first, *rest = wrapped(meaning, max(1, width - begin)).split("\n")
+        if is_beside:
+            start += indent + first
+        else:
+            rest = [first, *rest]
+        lines += [start.rstrip(), *(" " * begin + line for line in rest)]
+    return "\n".join(lines)
 
 
 def _natural_widths(grid: Grid) -> list[int]:

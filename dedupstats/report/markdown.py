@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.report import tables
-from dedupstats.report.outline import LAST_LINE, STAR, counted_line, outline, read_line, shown_before
+from dedupstats.report.outline import (
+    LAST_LINE,
+    LINES_NOTE,
+    STAR,
+    counted_line,
+    outline,
+    read_line,
+    shown_before,
+)
 from dedupstats.report.text import safe_html, safe_markdown, safe_text
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ def _brief(report: Report) -> Iterator[str]:
     table = shown_before(report)
     if table.rows:
         yield _rows(table)
-        last = f"{LAST_LINE} " if report.corpus.results else ""
+        last = f"{LAST_LINE} {LINES_NOTE} " if report.corpus.results else ""
         yield f"\\{STAR} {last}Tokens are {report.token_rule}; leaving text out saves tokens, not time."
 
 

@@ -6,7 +6,7 @@ way to JSON and back unchanged (`report.document`). A change that a reader of th
 
 Sizes are UTF-8 bytes; tokens are bytes / 4, rounded up per result (RTK's rows: RTK's own estimate by the
 same rule). Times are ISO 8601 texts in the time zone of `Scope.tz`. Names that come from logs are already
-shortened or hashed; they are foreign text all the same, and every renderer makes them safe.
+shortened or numbered; they are foreign text all the same, and every renderer makes them safe.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Rule:
         kind: What the figure is (an upper bound, or what which ledger could elide).
         is_upper_bound: No engine can elide as much.
         repeats: All results.
-        floored: Results of at least `Report.floor_bytes` bytes alone.
+        floor: Results of at least `Report.floor_bytes` bytes alone.
         sessions: Sessions with any such repeat, of all sessions with results.
     """
 
@@ -63,7 +63,7 @@ class Rule:
     kind: str
     is_upper_bound: bool
     repeats: Repeats
-    floored: Repeats
+    floor: Repeats
     sessions: Share
 
 
@@ -150,6 +150,25 @@ class Concentration:
     calls: int
     top_call: Share
     top_call_tool: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCalls:
+    """Calls by tool and target whose results came back alike (`repeat-session`).
+
+    Attributes:
+        tool: The tool.
+        target: What it was called on: a path by its last part; of other arguments, only what they are.
+        times: Repeated results.
+        bytes: Repeated bytes, of all repeated bytes.
+        visible: Those of them that were still visible, of the call's repeated bytes.
+    """
+
+    tool: str
+    target: str
+    times: int
+    bytes: Share
+    visible: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +273,19 @@ class SkippedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ContextKind:
-    """Contexts of one kind and what they were shown; `copies` are in sight there and counted elsewhere."""
+    """Contexts of one kind and what they were shown.
+
+    Attributes:
+        contexts: All of them; one that was read from two folders is one.
+        with_results: Those with at least one result that counts.
+        results: Results that count.
+        copies: Results that are in sight there and counted elsewhere.
+    """
 
     kind: str
     words: str
     contexts: int
+    with_results: int
     results: int
     copies: int
 
@@ -268,10 +295,11 @@ class Corpus:
     """What was read, in the scope of the report.
 
     Attributes:
-        sessions: Sessions with results in scope.
-        subagents: Contexts of subagents with results in scope.
+        sessions: Sessions with results in scope; what holds copies alone is none.
+        subagents: Contexts of subagents with results in scope: `with_results` of their kind in `contexts`.
         results: Results of every class, copies not among them.
         copies: Results that stand in another file or place already, counted once.
+        skipped: Records that could not be used, in the whole store.
         gone: Results whose logs have vanished since they were read.
         boundaries: Points where something left the model's sight, by kind.
         notes: What a reader must know of it.
@@ -395,7 +423,7 @@ class Scope:
         until: End of the window, excluded; None: open.
         tz: Name of the time zone of all dates.
         filters: What was asked for (`project`: its names), none: the whole store.
-        names: How names of projects and paths are shown: `last part`, `full`, `hashed`.
+        names: How names of projects and paths are shown: `last part of paths`, `whole paths`, `numbered`.
     """
 
     since: str | None
@@ -427,6 +455,7 @@ class Report:
     token_rule: str
     rules: tuple[Rule, ...]
     tools: Tools
+    calls: tuple[RepeatedCalls, ...]
     sessions: tuple[Distribution, ...]
     concentration: Concentration
     over_time: OverTime

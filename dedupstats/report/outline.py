@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 NESTED_RULES = ("call-session", "repeat-session", "repeat-in-sight")
 """the rules that are shown where there is room for three; each contains the next"""
-LABELS = {"call-session": "same call *", "repeat-session": "same bytes", "repeat-in-sight": "still visible"}
+LABELS = {
+    "call-session": "same call *",
+    "repeat-session": "same call, same bytes",
+    "repeat-in-sight": "still visible",
+}
 """headings of their columns; a star marks an upper bound"""
 STAR = "* Upper bound."
 NESTED_NOTE = (
-    "Same call: it was made before in the session, whatever came back. Same bytes: the same call and the "
-    "same bytes, in the session. Still visible: the same, and a full copy is still in the model's sight."
+    "Same call (rule `call-session`): it was made before in the session, whatever came back. Same call, same "
+    "bytes (`repeat-session`): it had also brought the same bytes, in the session. Still visible "
+    "(`repeat-in-sight`): the same, and a full copy is still visible to the model."
 )
+LINES_NOTE = "The lines on logs are the rules `call-session`, `repeat-session` and `repeat-in-sight`."
 LAST_LINE = "Only the last line can be left out without pointing at text the model lacks."
 _LATEST_PERIODS = 14
 
@@ -33,10 +39,10 @@ def outline(report: Report) -> tuple[Section, ...]:
     """The sections of the report, in order; those about nothing are left out."""
     sections = [_shown_before(report), _read(report)]
     if report.corpus.results:
-        sections += [_tools(report), _rules(report), _sessions(report), _over_time(report)]
+        sections += [_tools(report), *_calls(report), _rules(report), _sessions(report), _over_time(report)]
         sections += [_classes(report), _contexts(report)]
     if report.rtk:
-        sections += outline_rtk.sections(report.rtk)
+        sections += outline_rtk.sections(report.rtk, is_cut=bool(report.scope.filters))
     sections += [outline_records.section(report), _limits(report), _reproduce(report)]
     return tuple(sections)
 
@@ -65,7 +71,10 @@ def counted_line(report: Report) -> str:
     corpus = report.corpus
     copies = f"{plural(corpus.copies, 'copy', 'copies')} counted once" if corpus.copies else "No copies"
     skipped = plural(corpus.skipped, "record") if corpus.skipped else "no records"
-    return f"{copies}, {skipped} skipped."
+    where = " in the whole store" if report.scope.filters else ""
+    if not corpus.results and not corpus.copies:
+        return f"{skipped[0].upper()}{skipped[1:]} skipped{where}."
+    return f"{copies}, {skipped} skipped{where}."
 
 
 def shown_before(report: Report) -> Table:
@@ -76,7 +85,7 @@ def shown_before(report: Report) -> Table:
         words = {
             "call-session": "Logs: same call, whatever came back *",
             "repeat-session": "Logs: same call, same bytes, in the session",
-            "repeat-in-sight": "Logs: the same, and the model could still see it",
+            "repeat-in-sight": "Logs: the same, and still visible to the model",
         }
         rows += [(words[name], of(found[name].results), pct(found[name].tokens)) for name in words]
     return Table(
@@ -106,8 +115,9 @@ def _read(report: Report) -> Section:
         "What was read",
         tables=(
             Table(
-                "By kind of log.",
-                columns("source", "files", "sessions", "results", "bytes", "from", "to"),
+                "By kind of log. `logs`: session files with their companions, or databases, with anything in "
+                "scope.",
+                columns("source", "logs", "sessions", "results", "bytes", "from", "to"),
                 tuple(rows),
             ),
         ),
@@ -132,7 +142,7 @@ def _shown_before(report: Report) -> Section:
         "shown-before",
         "How much had been shown before?",
         tables=(table,),
-        notes=(LAST_LINE,) if report.corpus.results else (),
+        notes=(LAST_LINE, LINES_NOTE) if report.corpus.results else (),
     )
 
 
@@ -161,6 +171,42 @@ def _tool_row(tool: Tool) -> tuple[str, ...]:
     return (tool.name, count(tool.results), size(tool.bytes.part), pct(tool.bytes), *shares)
 
 
+def _calls(report: Report) -> Iterator[Section]:
+    if not report.calls:
+        return
+    rows = tuple(
+        (
+            found.target,
+            found.tool,
+            count(found.times),
+            size(found.bytes.part),
+            pct(found.bytes),
+            size(found.visible.part),
+        )
+        for found in report.calls
+    )
+    yield Section(
+        "calls",
+        "The calls repeated most",
+        tables=(
+            Table(
+                "Same call, same bytes (`repeat-session`), by what was read, run or searched. `of repeated`: "
+                "of all such bytes; `still visible`: those of them that the model could still see.",
+                (
+                    names("called on"),
+                    names("tool"),
+                    Column("times repeated"),
+                    Column("bytes repeated"),
+                    Column("of repeated"),
+                    Column("still visible"),
+                ),
+                rows,
+            ),
+        ),
+        notes=("All of them, with their sizes: `dedupstats rates --by target`.",),
+    )
+
+
 def _rules(report: Report) -> Section:
     rows = [
         (
@@ -170,7 +216,7 @@ def _rules(report: Report) -> Section:
             pct(rule.repeats.results),
             size(rule.repeats.bytes.part),
             pct(rule.repeats.bytes),
-            pct(rule.floored.bytes),
+            pct(rule.floor.bytes),
             count(rule.sessions.part),
         )
         for rule in report.rules
@@ -316,14 +362,20 @@ def _classes(report: Report) -> Section:
 def _contexts(report: Report) -> Section:
     corpus = report.corpus
     rows = tuple(
-        (found.words, count(found.contexts), count(found.results), count(found.copies))
+        (
+            found.words,
+            count(found.contexts),
+            count(found.with_results),
+            count(found.results),
+            count(found.copies),
+        )
         for found in corpus.contexts
     )
     ends = tuple((kind.replace("_", "-"), count(number)) for kind, number in corpus.boundaries.items())
     tables = [
         Table(
-            "What the model was sent, by kind of context.",
-            columns("context", "number", "results", "copies"),
+            "What the model was sent, by kind of context. `with results`: with any that is no copy.",
+            columns("context", "all", "with results", "results", "copies"),
             rows,
         )
     ]
@@ -337,6 +389,11 @@ def _contexts(report: Report) -> Section:
             (
                 "A copy is a result that a resume, fork, branch or compaction wrote again: it is in sight "
                 "there, counts once, and is never a repeat."
+            ),
+            (
+                f"The {plural(corpus.subagents, 'subagent')} of the first lines are those with results. "
+                "A session may have no main thread with results (its log is missing, or its subagents alone "
+                "have any), or several (a fork)."
             ),
         ),
         folded=True,

@@ -32,7 +32,8 @@ def section(report: Report) -> Section:
         for row in found.records
     )
     words = {row.source: row.words for row in found.records}
-    tables = [Table("All files read. Records = used + copies + ignored + skipped.", headings, rows)]
+    where = "All files of the whole store, whatever the scope" if report.scope.filters else "All files read"
+    tables = [Table(f"{where}. Records = used + copies + ignored + skipped.", headings, rows)]
     for caption, counted in (("Skipped, by reason.", found.reasons), ("Ignored, by type.", found.ignored)):
         if counted:
             lines = tuple(

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from dedupstats.report.model import Rtk, RtkBound
 
 _MEASURE, _TIGHTER = "M", "B4"
+_BESIDE = ("M2", "M-reads", "B4d")
+"""what is no step of the ladder: it asks for something else, or of some commands alone"""
+_HEADINGS = columns("a repeat is ...", "commands", "share", "tokens", "share")
 
 
 def measures(rtk: Rtk) -> list[tuple[str, ...]]:
@@ -23,15 +26,18 @@ def measures(rtk: Rtk) -> list[tuple[str, ...]]:
     ]
 
 
-def sections(rtk: Rtk) -> tuple[Section, Section]:
-    """The bounds with filtering beside them; and, as a detail, what thresholds leave of them."""
+def sections(rtk: Rtk, *, is_cut: bool) -> tuple[Section, Section]:
+    """The bounds with filtering beside them; and, as a detail, what thresholds leave of them.
+
+    `is_cut` says that the report is not on the whole store, as some counts are.
+    """
     return (
         Section(
             "rtk",
             "RTK's own rows: upper bounds",
             lead=tuple(_lead(rtk)),
-            tables=(_bounds(rtk),),
-            notes=(*_filtering(rtk), *_elided(rtk), *rtk.notes),
+            tables=(_ladder(rtk), _beside(rtk)),
+            notes=(*_apart(rtk), *_filtering(rtk), *_elided(rtk, is_cut=is_cut), *rtk.notes),
         ),
         Section(
             "rtk-thresholds",
@@ -51,28 +57,44 @@ def _lead(rtk: Rtk) -> list[str]:
     ]
     if rtk.mean_repeat_tokens is not None:
         lines.append(
-            f"A repeat shows {rtk.mean_repeat_tokens:,.0f} tokens on average; RTK's dedup looks only at "
-            f"outputs of {rtk.min_tokens} tokens or more (its default)."
+            f"A repeat shows {rtk.mean_repeat_tokens:,.0f} tokens on average; RTK's dedup, which "
+            "shows one line instead of an output that it has shown before, looks only at outputs of "
+            f"{rtk.min_tokens} tokens or more (its default)."
         )
     return lines
 
 
-def _bounds(rtk: Rtk) -> Table:
-    def row(bound: RtkBound) -> tuple[str, ...]:
-        return (
-            bound.words,
-            of(bound.commands),
-            pct(bound.commands),
-            count(bound.tokens.part),
-            pct(bound.tokens),
-        )
-
+def _ladder(rtk: Rtk) -> Table:
     return Table(
-        "Upper bounds, from loose to tight. Shares: of the commands that the rule is about, and of the "
-        "tokens that these showed.",
-        columns("a repeat is ...", "commands", "share", "tokens", "share"),
-        tuple(row(bound) for bound in rtk.bounds),
+        "Upper bounds, from loose to tight; each line adds a condition. Shares: of all commands, and of the "
+        "tokens that they showed.",
+        _HEADINGS,
+        tuple(_bound(bound) for bound in rtk.bounds if bound.name not in _BESIDE),
     )
+
+
+def _beside(rtk: Rtk) -> Table:
+    return Table(
+        "Beside them, upper bounds too. Shares: of the commands that the line is about, and of the tokens "
+        "that these showed.",
+        _HEADINGS,
+        tuple(_bound(bound) for bound in rtk.bounds if bound.name in _BESIDE),
+    )
+
+
+def _bound(bound: RtkBound) -> tuple[str, ...]:
+    tokens = count(bound.tokens.part), pct(bound.tokens)
+    return (bound.words, of(bound.commands), pct(bound.commands), *tokens)
+
+
+def _apart(rtk: Rtk) -> list[str]:
+    runs = plural(rtk.recoveries, "run")
+    return [
+        (
+            f"Counted apart: {runs} of `rtk proxy` or `rtk bypass`, which ask for the whole output; they are "
+            f"in all figures above. {count(rtk.zero_output)} of the commands showed nothing."
+        )
+    ]
 
 
 def _thresholds(rtk: Rtk) -> Table:
@@ -135,15 +157,16 @@ def _filtering(rtk: Rtk) -> list[str]:
     ]
 
 
-def _elided(rtk: Rtk) -> list[str]:
+def _elided(rtk: Rtk, *, is_cut: bool) -> list[str]:
     lines = []
+    where = "In the whole store: " if is_cut else ""
     if rtk.elided:
         lines.append(
-            "Really elided by RTK's dedup, as far as its ledger still holds it: "
-            f"{plural(rtk.elided.tokens, 'token')} in {plural(rtk.elided.elided, 'repeat')} of "
-            f"{plural(rtk.elided.outputs, 'recorded output')}; the markers' own tokens are not deducted."
+            f"{where}RTK's dedup has really left out {plural(rtk.elided.tokens, 'token')} in "
+            f"{plural(rtk.elided.elided, 'repeat')} of {plural(rtk.elided.outputs, 'output')}, as far as its "
+            "own record of shown outputs still tells; the line that it shows instead is not deducted."
         )
     if rtk.hook_decisions:
         answers = ", ".join(f"{name} {count(number)}" for name, number in rtk.hook_decisions.items())
-        lines.append(f"RTK's hook answered: {answers}.")
+        lines.append(f"{where}RTK's hook, which is asked before each command, answered: {answers}.")
     return lines

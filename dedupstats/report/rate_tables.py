@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dedupstats.analytics.rates import FLOOR_BYTES, RULES, share
 from dedupstats.analytics.window import zone_info
 from dedupstats.report import text
+from dedupstats.report.scope import filters, in_words
 from dedupstats.report.tables import Column, Table
+from dedupstats.report.targets import is_path, short_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,14 +20,26 @@ if TYPE_CHECKING:
 
 _RULES = {rule.name: rule for rule in RULES}
 _PERIODS = ("day", "week", "month")
+_BESIDE = {"session": ("project", "begun"), "target": ("tool",)}
+"""columns beside the name of the group"""
+_COMMAND_CHARS = 60
+"""of a command or the like in a table for people; programs get it whole"""
+_ID_CHARS = 8
 
 
-def short_projects(rates: Rates) -> Rates:
-    """The same rates with projects named by the last part of their path, or as much as tells them apart."""
-    if rates.by != "project":
-        return rates
-    names = text.short_paths(row.group for row in rates.rows)
-    return replace(rates, rows=tuple(replace(row, group=names[row.group]) for row in rates.rows))
+def short_names(rates: Rates) -> Rates:
+    """The same rates with paths of projects and targets cut to their last part, or what tells them apart."""
+    rows = rates.rows
+    if rates.by == "project":
+        names = text.short_paths(row.group for row in rows)
+        rows = tuple(replace(row, group=names[row.group]) for row in rows)
+    elif rates.by == "session":
+        names = text.short_paths(row.project for row in rows if row.project)
+        rows = tuple(replace(row, project=row.project and names[row.project]) for row in rows)
+    elif rates.by == "target":
+        names = short_targets(row.group for row in rows)
+        rows = tuple(replace(row, group=names[row.group]) for row in rows)
+    return replace(rates, rows=rows)
 
 
 # -- for people ----------------------------------------------------------------------------------------------
@@ -37,19 +51,47 @@ def people_tables(rates: Rates, extra_notes: Iterable[str] = ()) -> list[Table]:
 
 
 def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
-    columns = [Column(rates.by), Column("results", "int"), Column("bytes", "bytes")]
+    columns = [Column(rates.by), *map(Column, _BESIDE.get(rates.by, ()))]
+    columns += [Column("results", "int"), Column("bytes", "bytes")]
     columns += [Column(rule, "figure", f"{_two_lines(rule)}\nn (% bytes)") for rule in rates.rules]
+    order = "Most repeated bytes by repeat-session first. " if rates.by == "target" else ""
+    names = _short_ids([row.group for row in rates.rows]) if rates.by == "session" else {}
+    rows = [replace(row, group=names.get(row.group, row.group)) for row in rates.rows]
     return Table(
-        title=f"Repeats among tool results by {rates.by}, {period(rates)}, {_key(rates)}",
+        title=f"Repeats among tool results by {rates.by}{_scope(rates)}, {period(rates)}, {_key(rates)}",
         columns=tuple(columns),
-        rows=[_people_row(rates, row) for row in rates.rows],
+        rows=[_people_row(rates, row) for row in rows],
         total=_people_row(rates, rates.total),
         notes=(
-            "n: repeated results; % bytes: their bytes, of the bytes of all results in the row.",
+            f"{order}n: repeated results; % bytes: their bytes, of the bytes of all results in the row.",
             *_class_notes(rates.total),
             *extra_notes,
         ),
     )
+
+
+def _scope(rates: Rates) -> str:
+    """The filters, in brackets."""
+    words = in_words(filters(rates.window, rates.zone, rates.window.projects))
+    return f" ({words})" if words else ""
+
+
+def _short_ids(ids: list[str]) -> dict[str, str]:
+    """Ids by their beginning, as `--session` takes them: as much as tells all of them apart."""
+    whole = set(ids)
+    longest = max(map(len, whole), default=0)
+    chars = next(
+        n for n in range(_ID_CHARS, longest + _ID_CHARS) if len({name[:n] for name in whole}) == len(whole)
+    )
+    # the row of the others is named by no id
+    return {name: name if " " in name else name[:chars] for name in whole}
+
+
+def _beside(rates: Rates, row: Row) -> list[str | None]:
+    """What stands beside the name of a row."""
+    if rates.by == "session":
+        return [row.project, row.begins.isoformat() if row.begins else None]
+    return [row.tool] if rates.by == "target" else []
 
 
 def _people_row(rates: Rates, row: Row) -> tuple[Any, ...]:
@@ -60,7 +102,7 @@ def _people_row(rates: Rates, row: Row) -> tuple[Any, ...]:
         f"{text.count(part.results)} ({text.percent(share(part.bytes, whole))})" if part.results else "0"
         for part in parts
     )
-    return (_group_name(row), row.results.results, whole, *figures)
+    return (_group_name(row), *_beside(rates, row), row.results.results, whole, *figures)
 
 
 def _two_lines(rule: str) -> str:
@@ -68,6 +110,8 @@ def _two_lines(rule: str) -> str:
 
 
 def _group_name(row: Row) -> str:
+    if row.tool and len(row.group) > _COMMAND_CHARS and not is_path(row.group):
+        return f"{row.group[: _COMMAND_CHARS - 1]}…"
     return f"{row.group} (part)" if row.partial else row.group
 
 
@@ -88,7 +132,7 @@ def _class_notes(row: Row) -> list[str]:
         notes.append(f"Counted, and never a repeat: {', '.join(told)}.")
     if row.copies.results:
         copies = f"{text.count(row.copies.results)} copies ({text.size(row.copies.bytes)})"
-        notes.append(f"Not counted again: {copies} that resumed or forked sessions hold once more.")
+        notes.append(f"Not counted again: {copies} that another session or file holds too.")
     return notes
 
 
@@ -196,7 +240,7 @@ def _key(rates: Rates) -> str:
 
 def flat_table(rates: Rates) -> Table:
     """One row per group with every figure in a column; the rows add up to the total."""
-    columns = [Column(rates.by)]
+    columns = [Column(rates.by), *map(Column, _BESIDE.get(rates.by, ())), Column("key")]
     if rates.by in _PERIODS:
         columns += [Column("begins"), Column("is_partial", "bool")]
     columns += _tally_columns("") + _tally_columns("repeatable_") + _tally_columns("floor_")
@@ -228,7 +272,7 @@ def _numbers(tally: Tally) -> tuple[int, int, int]:
 
 
 def _flat_row(rates: Rates, row: Row) -> tuple[Any, ...]:
-    cells: list[Any] = [row.group]
+    cells: list[Any] = [row.group, *_beside(rates, row), rates.key]
     if rates.by in _PERIODS:
         cells += [row.begins.isoformat() if row.begins else None, row.partial]
     for tally in (row.results, row.repeatable, row.floor, row.errors, row.copies, *row.by_class.values()):

@@ -17,14 +17,14 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from dedupstats.errors import DedupstatsError, UsageError
 from dedupstats.report import text
 from dedupstats.report.grid import Grid, laid_out, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO
 
 SCHEMA_VERSION = 1
@@ -36,6 +36,7 @@ counts, shown with separators and units; `percent` is a share, 0 to 1; `raw` is 
 
 Format = Literal["table", "md", "csv", "json", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+_Name = TypeVar("_Name", bound=str)
 
 _INTEGERS = ("int", "bytes", "raw")
 _LEFT = ("text", "time")
@@ -98,7 +99,9 @@ def terminal(table: Table, *, width: int | None = None, colour: bool = False) ->
 def markdown(table: Table) -> str:
     """The table as GitHub-flavoured Markdown, its notes as a list below."""
     cells = _cells(table, text.safe_markdown)
-    titles = [text.safe_markdown(_title(column).replace("\n", " ")) for column in table.columns]
+    titles = [
+        text.safe_markdown(_title(column).replace("-\n", "-").replace("\n", " ")) for column in table.columns
+    ]
     marks = [":---" if column.kind in _LEFT else "---:" for column in table.columns]
     lines = [_markdown_row(row) for row in (titles, marks, *cells)]
     if table.total is not None:
@@ -176,6 +179,56 @@ def written(table: Table, form: Format, *, stream: TextIO | None = None) -> str 
 
 
 # -- where an output goes ------------------------------------------------------------------------------------
+
+SUFFIXES: dict[str, Format] = {
+    ".txt": "table",
+    ".md": "md",
+    ".markdown": "md",
+    ".csv": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+}
+"""Endings of files by which the format of a table is known."""
+
+
+def format_of(path: Path, suffixes: Mapping[str, _Name]) -> _Name:
+    """The format of an output by the ending of its file.
+
+    Args:
+        path: The file.
+        suffixes: Formats by ending, the most usual ending of each first.
+
+    Raises:
+        UsageError: It has no such ending.
+
+    Example:
+        >>> format_of(Path("a.CSV"), SUFFIXES)
+        'csv'
+    """
+    found = suffixes.get(path.suffix.lower())
+    if found is None:
+        usual: dict[str, str] = {}
+        for ending, form in suffixes.items():
+            usual.setdefault(form, ending)
+        *endings, last = usual.values()
+        raise UsageError(
+            f"cannot tell the format of {path} from its name",
+            f"end it in {', '.join(endings)} or {last}, or give --format",
+        )
+    return found
+
+
+def table_format(form: Format | None, output: Path | None) -> Format:
+    """The format of a table: the one asked for, else that of the file's name, else a table for people.
+
+    Refuses, before any work is done, what would fill a terminal with bytes.
+
+    Raises:
+        UsageError: The file's name tells no format; Parquet to a terminal.
+    """
+    chosen = form or ("table" if output is None else format_of(output, SUFFIXES))
+    check_destination(chosen, output)
+    return chosen
 
 
 def check_destination(form: Format, output: Path | None) -> None:

@@ -13,6 +13,7 @@ from dedupstats.report.blocks import Section, Table, columns, of_pct, pct, plura
 from dedupstats.report.outline import (
     LABELS,
     LAST_LINE,
+    LINES_NOTE,
     NESTED_RULES,
     STAR,
     counted_line,
@@ -47,7 +48,7 @@ def render(report: Report, *, width: int | None = None, colour: bool = False) ->
     """
     prose = _prose_width(width)
     blocks = [
-        _bold(_filled(report.headline, prose), colour=colour),
+        _bold(_filled(safe_text(report.headline), prose), colour=colour),
         _filled(f"{read_line(report)} {counted_line(report)}", prose),
     ]
     for section in outline(report):
@@ -65,7 +66,7 @@ def short(
         "\n".join(
             (_filled(read_line(report, seconds), prose), _filled(f"{counted_line(report)} {notes}", prose))
         ),
-        _bold(_filled(report.headline, prose), colour=colour),
+        _bold(_filled(safe_text(report.headline), prose), colour=colour),
     ]
     if report.corpus.results or report.rtk:
         blocks.append(_short_measures(report, prose, colour=colour))
@@ -118,7 +119,8 @@ def demo(report: Report, written: Sequence[str], skipped: str, *, width: int | N
 def _measures(report: Report, title: str, width: int) -> str:
     table = shown_before(report)
     headed = [(title, "repeats", "tokens"), *((f"  {label}", *numbers) for label, *numbers in table.rows)]
-    notes = [_filled(line, width, indent="  ") for line in (STAR, LAST_LINE)]
+    lines = (STAR, LAST_LINE, _own(LINES_NOTE)) if report.corpus.results else (STAR,)
+    notes = [_filled(line, width, indent="  ") for line in lines]
     return "\n".join([*_aligned(headed, width), *notes])
 
 
@@ -127,8 +129,8 @@ def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     found = {rule.name: rule for rule in report.rules}
     words = {
         "call-session": "same call, whatever came back *",
-        "repeat-session": "same bytes, same session",
-        "repeat-in-sight": "same bytes, still visible",
+        "repeat-session": "same call, same bytes, in the session",
+        "repeat-in-sight": "the same, and still visible to the model",
     }
     if report.corpus.results:
         rows.append(("SHOWN BEFORE", "results", "bytes"))
@@ -154,7 +156,8 @@ def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     lines = _aligned(rows, width)
     heads = [place for place, row in enumerate(rows) if not row[0].startswith(" ")]
     lines = [_bold(line, colour=colour) if place in heads else line for place, line in enumerate(lines)]
-    return "\n".join([*lines, f"  {STAR}"])
+    notes = (STAR, _own(LINES_NOTE)) if report.corpus.results else (STAR,)
+    return "\n".join([*lines, *(_filled(note, width, indent="  ") for note in notes)])
 
 
 def _part_pct(share: Share) -> str:
@@ -214,11 +217,9 @@ def _table(table: Table, width: int | None, prose: int, *, colour: bool) -> str:
 
 def _grid(table: Table, width: int | None, *, colour: bool) -> str:
     """The rows in columns; headings of numbers are broken into lines, and names cut, so that all fits."""
-    heads = [
-        column.title.replace(" ", "\n", 1) if column.numeric else column.title for column in table.columns
-    ]
+    heads = [_heading(column.title) if column.numeric else column.title for column in table.columns]
     rows = list(table.rows)
-    if width is not None and all(column.numeric for column in table.columns[1:]):
+    if width is not None and all(column.numeric for column in table.columns[2:]):
         room = width - sum(
             2 + max(cell_len(text) for text in [*heads[place].split("\n"), *(row[place] for row in rows)])
             for place in range(1, len(heads))
@@ -228,6 +229,11 @@ def _grid(table: Table, width: int | None, *, colour: bool) -> str:
     kinds: list[tables.Kind] = ["figure" if column.numeric else "text" for column in table.columns]
     made = tables.Table("", tuple(map(tables.Column, heads, kinds)), rows, total=total)
     return tables.terminal(made, width=width, colour=colour).rstrip("\n")
+
+
+def _heading(title: str) -> str:
+    """A heading in two lines: broken behind a comma, or else behind its first word."""
+    return title.replace(", ", ",\n", 1) if ", " in title else title.replace(" ", "\n", 1)
 
 
 def _cut(name: str, room: int) -> str:

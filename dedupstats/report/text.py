@@ -7,7 +7,6 @@ text there (fault cases of class U).
 
 from __future__ import annotations
 
-import hashlib
 import html
 import re
 from collections import Counter
@@ -204,14 +203,3 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
 
 def _parts(path: str) -> list[str]:
     return [part for part in re.split(r"[/\\]", path) if part]
-
-
-def anonymised(text: str, kind: str) -> str:
-    """A stand-in for a name: the same for the same name on every machine, and without it.
-
-    Example:
-        >>> anonymised("/home/a/app", "project")
-        'project-6af7dc'
-    """
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{kind}-{digest[:6]}"

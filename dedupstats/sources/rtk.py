@@ -7,6 +7,7 @@ unmerged branches added some (rtk.md 2.2); a column that is missing reads as NUL
 
 from __future__ import annotations
 
+import os
 import re
 import reprlib
 import sqlite3
@@ -22,6 +23,7 @@ from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, Rt
 from dedupstats.sources.base import Capabilities, Claim, Place, hash64
 from dedupstats.sources.measure import sha64, to_storable
 from dedupstats.sources.probe import Probe
+from dedupstats.sources.rtk_rules import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,12 +36,27 @@ _REQUIRED = frozenset(
 )
 """columns of `commands` in every release since 0.1.9 (rtk.md 2.2)"""
 _RECOVERIES = frozenset(("rtk proxy", "rtk bypass"))
+_KNOWN_NAMES = frozenset((*(f"rtk {row.rtk}" for row in ROWS if row.rtk), *_RECOVERIES, "rtk fallback:"))
+"""names that are RTK's own words (rtk.md 2.3, 2.4); any other second word is what a person typed"""
+_OTHER_NAME = "rtk (other)"
+HERE = "./rtk/history.db"
+"""the database in the working directory, as a place is shown"""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?")
 _SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 _Row = dict[str, Any]
+
+
+def public_name(name: str) -> str:
+    """The name of a command (`rtk git`) if it is RTK's own word; else one that tells nothing.
+
+    Example:
+        >>> public_name("rtk git"), public_name("rtk ./secret.sh")
+        ('rtk git', 'rtk (other)')
+    """
+    return name if name in _KNOWN_NAMES else _OTHER_NAME
 
 
 class _SenselessError(ValueError):
@@ -75,7 +92,8 @@ class Rtk:
         """Every place where RTK may have put its database (rtk.md 2.1).
 
         RTK itself takes the first that applies. One person can have several databases (a snap-packaged
-        editor sees its own home), so all are listed and merged.
+        editor sees its own home), so all are listed and merged. RTK writes into its working directory only
+        where it knows no better place, so what lies there counts only if nothing lies in the others.
         """
         found: list[Place] = []
         if path := env.get("RTK_DB_PATH"):
@@ -84,11 +102,13 @@ class Rtk:
         if path := _configured_path(config.path):
             found.append(Place(Path(path), f"database_path in {config.shown_as}"))
         found += _data_places(env, home, platform)
-        found.append(Place(Path("rtk/history.db"), "./rtk/history.db"))
         found += [
             Place(path, "~/" + path.relative_to(home).as_posix())
             for path in sorted(home.glob("snap/code/*/.local/share/rtk/history.db"))
         ]
+        # not Path.exists, which raises below a folder that cannot be read
+        if not any(os.path.exists(place.path) for place in found):  # noqa: PTH110
+            found.append(Place(Path("rtk/history.db"), HERE))
         return list({place.path: place for place in reversed(found)}.values())[::-1]
 
     def claim(self, probe: Probe) -> Claim | None:
@@ -236,7 +256,7 @@ class _Commands:
             stamp=to_storable(stamp),
             original_sha64=sha64(_bytes(original)),
             rtk_sha64=sha64(_bytes(rtk)),
-            rtk_name=name,
+            rtk_name=name if keep else public_name(name),
             original=to_storable(original) if keep else None,
             rtk=to_storable(rtk) if keep else None,
             is_read=name == "rtk read",

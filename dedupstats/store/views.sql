@@ -9,7 +9,9 @@ left join raw.file f using (unit_key)
 group by all;
 
 create or replace view session as
-select s.session_key, s.source, s.session_id, s.family_key, s.cwd as project,
+-- of two spellings of a drive letter one is kept, so that one folder is one project
+select s.session_key, s.source, s.session_id, s.family_key,
+    case when s.cwd[2] = ':' then lower(s.cwd[1]) || s.cwd[2:] else s.cwd end as project,
     count(c.context_key) as contexts, make_timestamp(min(c.started_at)) as started_at,
     make_timestamp(max(c.ended_at)) as ended_at,
     coalesce(bool_and(f.gone_at is not null), false) as is_gone
@@ -20,7 +22,9 @@ group by all;
 
 create or replace view context as
 select c.context_key, c.session_key, s.family_key, c.source, c.session_id, c.kind, c.native_id,
-    c.parent_key, c.agent, c.cwd as project, c.path, c.unit_key,
+    c.parent_key, c.agent,
+    case when c.cwd[2] = ':' then lower(c.cwd[1]) || c.cwd[2:] else c.cwd end as project,
+    c.path, c.unit_key,
     make_timestamp(c.started_at) as started_at, make_timestamp(c.ended_at) as ended_at, c.is_moved
 from raw.context c
 join derived.session s using (session_key);
@@ -31,7 +35,9 @@ from raw.turn t;
 
 create or replace view emission as
 select e.emission_key, c.source, d.session_key, d.family_key, e.context_key, c.session_id,
-    c.kind as context_kind, c.agent, s.cwd as project, d.seq, e.ordinal, e.turn, e.line, c.path,
+    c.kind as context_kind, c.agent,
+    case when s.cwd[2] = ':' then lower(s.cwd[1]) || s.cwd[2:] else s.cwd end as project,
+    d.seq, e.ordinal, e.turn, e.line, c.path,
     make_timestamp(e.ts) as ts, e.request_key, e.call_id, d.copy_of, d.copy_of is not null as is_copy,
     ledger.text as ledger_session, version.text as version, model.text as model, t.name as tool,
     t.name_bytes as tool_bytes, t.category, t.read_only, t.provenance, e.call_key, e.args_sha64,
@@ -57,7 +63,8 @@ from derived.emission d;
 
 create or replace view request as
 select d.request_key, c.source, c.session_key, c.session_id, r.context_key, c.kind as context_kind,
-    s.cwd as project, r.native_id, r.turn, r.line, make_timestamp(r.ts) as ts, r.emissions_before,
+    case when s.cwd[2] = ':' then lower(s.cwd[1]) || s.cwd[2:] else s.cwd end as project,
+    r.native_id, r.turn, r.line, make_timestamp(r.ts) as ts, r.emissions_before,
     model.text as model, tier.text as service_tier, stop.text as stop_reason, version.text as version,
     d.input_tokens, d.cache_read_tokens, d.cache_write_5m_tokens, d.cache_write_1h_tokens,
     d.output_tokens, d.output_known, r.text_bytes, r.thinking_bytes, r.tool_input_bytes, r.calls,
@@ -88,7 +95,10 @@ join raw.context c using (context_key);
 create or replace view rtk_command as
 select r.row_key, r.unit_key, r.native_id, make_timestamp(r.ts) as ts, r.stamp, r.original_sha64,
     r.rtk_sha64, r.rtk_name, r.original, r.rtk, r.is_read, r.is_recovery, r.input_tokens,
-    r.output_tokens, r.saved_tokens, r.exec_ms, coalesce(project.text, '') as project, r.identity_bytes
+    r.output_tokens, r.saved_tokens, r.exec_ms,
+    coalesce(case when project.text[2] = ':' then lower(project.text[1]) || project.text[2:]
+        else project.text end, '') as project,
+    r.identity_bytes
 from raw.rtk_command r
 join raw.unit u using (unit_key)
 left join raw.name project on project.name_key = r.project_key
@@ -108,7 +118,9 @@ qualify row_number() over (
 
 create or replace view rtk_hook_decision as
 select r.row_key, r.unit_key, r.native_id, make_timestamp(r.ts) as ts, session.text as session_id, r.call_id,
-    coalesce(project.text, '') as project, r.raw_sha64, r.rewritten_sha64, r.decision,
+    coalesce(case when project.text[2] = ':' then lower(project.text[1]) || project.text[2:]
+        else project.text end, '') as project,
+    r.raw_sha64, r.rewritten_sha64, r.decision,
     version.text as version
 from raw.rtk_hook_decision r
 join raw.unit u using (unit_key)
@@ -126,9 +138,9 @@ from raw.file f
 left join raw.unit u using (unit_key)
 left join raw.file_count n on n.unit_key = f.unit_key and n.path = f.path
 left join (
-    -- a row is a copy if every result on it is one
     select unit_key, path, count(*) as copies
     from (
+        -- a row is a copy if every result on it is one
         select c.unit_key, c.path, e.context_key, e.line
         from raw.emission e
         join derived.emission d using (emission_key)
@@ -136,6 +148,18 @@ left join (
         where not e.is_return
         group by all
         having bool_and(d.copy_of is not null)
+        union all
+        -- a row of RTK's is one if its view leaves it out
+        select r.unit_key, u.key, r.row_key, r.native_id
+        from (
+            select unit_key, row_key, native_id from raw.rtk_command anti join rtk_command using (row_key)
+            union all
+            select unit_key, row_key, native_id from raw.rtk_output anti join rtk_output using (row_key)
+            union all
+            select unit_key, row_key, native_id
+            from raw.rtk_hook_decision anti join rtk_hook_decision using (row_key)
+        ) r
+        join raw.unit u using (unit_key)
     )
     group by all
 ) k on k.unit_key = f.unit_key and k.path = f.path;

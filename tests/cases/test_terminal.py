@@ -165,7 +165,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> Non
     assert "bytes / 4, rounded up" in found.values()
     assert ran.err.splitlines()[:2] == [
         "1 results have no time: in the totals.",
-        '1 records were skipped when read: dedupstats sql "from skipped".',
+        '1 record was skipped when read: dedupstats sql "from skipped order by all".',
     ]
     assert found["notes"][:2] == ran.err.splitlines()[:2]
 
@@ -242,7 +242,8 @@ def test_tokens_and_denominators_are_named(database: str) -> None:
         (("rates", "--since", "gestern"), 2, "--since 'gestern' is no time"),
         (("rates", "--tz", "Madrid"), 2, "did you mean Europe/Madrid?"),
         (("rates", "--by", "colour"), 2, "'tool', 'agent', 'project'"),
-        (("rates", "-o", "/dev/null/x"), 3, "cannot write /dev/null/x: Not a directory"),
+        (("rates", "-o", "/dev/null/x.md"), 3, "cannot write /dev/null/x.md: Not a directory"),
+        (("rates", "-o", "rates.xls"), 2, "cannot tell the format of rates.xls from its name"),
         (("sql",), 2, "give either a query or --views"),
     ],
 )

@@ -81,7 +81,7 @@ def test_bare_command_imports_and_reports(tmp_path: Path) -> None:
     home = settle(tmp_path)
     first = run(home)
     assert first.code == 0
-    for words in ("220 tool results", "943 RTK commands", "17.0 %", "56.9 %", "Upper bound"):
+    for words in ("220 tool results", "943 RTK commands", "16.9 %", "56.9 %", "Upper bound"):
         assert words in first.out
     assert "\x1b" not in first.out
     store = home / ".local/share/dedupstats/dedupstats.duckdb"
@@ -89,7 +89,7 @@ def test_bare_command_imports_and_reports(tmp_path: Path) -> None:
     shutil.rmtree(home / ".claude/projects/-srv-labels")
     second = run(home)
     assert second.code == 0
-    assert "17.0 %" in second.out
+    assert "16.9 %" in second.out
     assert "4 files gone" in second.err
 
 
@@ -277,6 +277,36 @@ def test_sql_lists_its_views(home: Path) -> None:
     listed = list(csv.DictReader(io.StringIO(run(home, "sql", "--views", "--format", "csv").out)))
     assert {"emission", "emission_repeat", "request", "rtk_command"} <= {row["view"] for row in listed}
     assert [row for row in listed if not row["comment"]] == []
+    piped = run(home, "sql", "--views")
+    assert piped.out.split()[:4] == ["view", "column", "type", "comment"]
+    one = list(csv.DictReader(io.StringIO(run(home, "sql", "--views", "skipped", "--format", "csv").out)))
+    assert [row["column"] for row in one] == ["", "unit_key", "source", "path", "line", "reason"]
+    unknown = run(home, "sql", "--views", "skiped")
+    assert (unknown.code, unknown.err.splitlines()[1].strip()) == (2, "did you mean skipped?")
+
+
+def test_views_fit_a_narrow_terminal(home: Path) -> None:
+    lines = run(home, "sql", "--views", COLUMNS="80").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "skipped: records that could not be used, with the reason" in lines
+    begin = lines.index("skipped: records that could not be used, with the reason")
+    assert lines[begin + 1 : begin + 4] == [
+        "  unit_key  BIGINT   key of the source unit",
+        "  source    VARCHAR  kind of log: claude_code, docker_agent, rtk",
+        "  path      VARCHAR  file that holds it",
+    ]
+
+
+@pytest.mark.parametrize("asked", [["rates"], ["sql", "from skipped order by all"]])
+def test_the_format_is_that_of_the_file(home: Path, tmp_path: Path, asked: list[str]) -> None:
+    for form in ("md", "csv", "json", "parquet"):
+        path = tmp_path / f"x.{form}"
+        assert run(home, *asked, "-o", str(path)).code == 0
+        named = run(home, *asked, "--format", form)
+        assert path.read_bytes() == named.data
+    ran = run(home, *asked, "-o", str(tmp_path / "x.xlsx"))
+    assert (ran.code, ran.out, (tmp_path / "x.xlsx").exists()) == (2, "", False)
+    assert ".csv, .json or .parquet" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_faults_are_counted_and_named_when_asked_for(home: Path, db: str) -> Non
     assert lines[0].startswith(f"not readable: {home}/broken.db: damaged SQLite file")
     assert lines[1:4] == [
         "1 file not recognised as a log; --verbose names it",
-        '1 record skipped; see: dedupstats sql "from skipped"',
+        '1 record skipped; see: dedupstats sql "from skipped order by all"',
         "1 last line is still being written; the next import takes it",
     ]
     named = run("import", str(home), "--db", db, "--verbose", "--force").err.splitlines()
@@ -129,8 +129,18 @@ def test_strict_refuses_what_was_skipped(home: Path, db: str) -> None:
         more.write("[]\n")
     ran = run("import", str(path), "--db", db, "--strict")
     assert (ran.code, ran.err.splitlines()[-2]) == (1, "dedupstats: 1 record skipped, 0 files not readable")
+    again = run("import", str(path), "--db", db, "--strict")
+    said = "dedupstats: 1 record skipped by an earlier import, 0 files not readable"
+    assert (again.code, again.err.splitlines()[-2]) == (1, said)
+    other = log("s2", X).write(home / "s2.jsonl")
+    assert run("import", str(other), "--db", db, "--strict").code == 0, "the other log is not in scope"
+    with other.open("a") as more:
+        more.write("[]\n[]\n")
+    both = run("import", str(home), "--db", db, "--strict")
+    said = "dedupstats: 3 records skipped (1 of them by an earlier import), 0 files not readable"
+    assert (both.code, both.err.splitlines()[-2]) == (1, said)
     with open_store(db, read_only=True) as store:
-        assert store.query("select count(*) from emission") == [(1,)], "what is sound is imported"
+        assert store.query("select count(*) from emission") == [(2,)], "what is sound is imported"
 
 
 def test_records_and_no_result(home: Path, db: str) -> None:
@@ -144,7 +154,7 @@ def test_records_and_no_result(home: Path, db: str) -> None:
     assert ran.code == 0
     assert (
         "3 records read, but no tool result among them: 2 used for other than results (messages, requests), "
-        '1 ignored by type; see: dedupstats sql "from ignored"'
+        '1 ignored by type; see: dedupstats sql "from ignored order by all"'
     ) in ran.err
     rtk.write_history(
         home / "history.db", commands=[rtk.Command("2026-03-01T09:00:00+00:00", "ls", "rtk ls", 9, 4)]
@@ -267,6 +277,51 @@ def test_targets_and_content_are_stored_as_asked(home: Path, tmp_path: Path) -> 
     assert run("import", "s1.jsonl", "--db", db, "--no-targets", "--force").err == ""
     with open_store(db, read_only=True) as store:
         assert store.query("select target from emission") == [(None,)]
+
+
+def test_what_no_targets_leaves_out_and_what_it_keeps(home: Path, db: str) -> None:
+    log("s1", X).write(home / "s1.jsonl")
+    typed = rtk.Command(
+        "2026-03-01T09:00:00+00:00", "./secret.sh", "rtk ./secret.sh", 9, 3, project_path="/home/u/shop"
+    )
+    rtk.write_history(home / "history.db", commands=[typed])
+    assert run("import", str(home), "--db", db, "--no-targets").code == 0
+    with open_store(db, read_only=True) as store:
+        assert store.query("select path, project, target from emission") == [
+            (f"{home}/s1.jsonl", "/home/u/p", None)
+        ]
+        assert store.query("select rtk_name, original, rtk, project from rtk_command") == [
+            ("rtk (other)", None, None, "/home/u/shop")
+        ]
+    content = Path(db).read_bytes()
+    assert b"secret.sh" not in content
+    assert b"/home/u/p/s1" not in content
+    shown = " ".join(re.sub("[^ -~]", " ", run("import", "--help").out).split())
+    for kept in ("paths, commands, patterns, URLs", "hashes stay", "working directories"):
+        assert kept in shown
+
+
+def test_the_history_of_the_working_directory(home: Path, db: str) -> None:
+    (home / "rtk").mkdir()
+    commands = [rtk.Command("2026-03-01T09:00:00+00:00", "git log", "rtk git log", 9, 3)]
+    rtk.write_history(home / "rtk" / "history.db", commands=commands)
+    said = "./rtk/history.db of the working directory was taken: there is no other history of RTK here"
+    bare = run("--db", db)
+    assert (bare.code, said in bare.err.splitlines()) == (0, True)
+    usual = home / ".local/share/rtk"
+    usual.mkdir(parents=True)
+    rtk.write_history(usual / "history.db", commands=[*commands, *commands])
+    ran = run("import", "--db", db + "2")
+    assert "./rtk" not in ran.out + ran.err
+    assert "2 records = 2 used" in ran.out
+
+
+def test_empty_files_are_nothing_to_wonder_at(home: Path, db: str) -> None:
+    log("s1", X).write(home / "s1.jsonl")
+    (home / "empty.jsonl").touch()
+    (home / "empty.db").touch()
+    for _ in range(2):
+        assert "recognised" not in run("import", str(home), "--db", db).err
 
 
 def test_longer_lines_are_skipped(home: Path, db: str) -> None:

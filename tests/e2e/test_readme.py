@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OURS = ("dedupstats", "python -m dedupstats")
-ELSEWHERE = ("make", "pip", "git", "cd")
+ELSEWHERE = ("make", "python3", ".venv-dedupstats/bin/pip", ".", "git", "cd")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pages show a POSIX shell")
 

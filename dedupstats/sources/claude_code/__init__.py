@@ -8,6 +8,7 @@ tools. The format is described in claude-code.md; its section 15 settles what th
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +198,9 @@ class _UnitReader:
         def has_agent(agent_id: str) -> bool:
             if agent_id not in known:
                 known[agent_id] = layout.AGENT + agent_id in self._stems or any(
-                    Path(place).exists() for place in layout.agent_places(agent_id, self._unit.key, path)
+                    # not Path.exists, which raises below a folder that may not be read
+                    os.path.exists(place)  # noqa: PTH110
+                    for place in layout.agent_places(agent_id, self._unit.key, path)
                 )
             return known[agent_id]
 

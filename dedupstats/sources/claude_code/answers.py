@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dedupstats.model import BoundaryKind
 from dedupstats.sources.base import hash64
@@ -23,14 +23,8 @@ SYNTHETIC = "<synthetic>"
 """the model of the program's own notices: no request"""
 
 
-class Call(NamedTuple):
-    """A tool call with the request that made it."""
-
-    facts: Facts
-    thread: Thread
-    message: int
-    request_key: int | None
-    model_key: int | None
+Call = tuple["Facts", "Thread", Draft]
+"""a tool call: its facts, its context, the request that made it"""
 
 
 def take_assistant(file: Transcript, line: int, row: Row, thread: Thread | None = None) -> None:
@@ -60,21 +54,7 @@ def take_assistant(file: Transcript, line: int, row: Row, thread: Thread | None 
         file.ignored["assistant/<synthetic>"] += 1
         return
     file.used += 1
-    draft = _draft(file, thread, line, row, message)
-    file.tree.messages[thread.last_node] = draft.number
-    draft.stop_key = file.name_key(message.stop_reason)
-    usage = message.usage
-    if usage is not None:
-        draft.merge(usage)
-        if usage.service_tier:
-            draft.tier_key = file.name_key(usage.service_tier)
-    if row.costUSD is not None:
-        draft.cost = max(draft.cost or 0.0, float(row.costUSD))
-    _take_blocks(file, row, message, thread, draft)
-
-
-def _draft(file: Transcript, thread: Thread, line: int, row: Row, message: Message) -> Draft:
-    """The request of a message, begun with its first row."""
+    keys = file.name_keys
     native_id = message.id or f"row {row.uuid or line}"
     draft = thread.drafts.get(native_id)
     if draft is None:
@@ -83,32 +63,36 @@ def _draft(file: Transcript, thread: Thread, line: int, row: Row, message: Messa
             hash64(NAME, native_id),
             head=(thread.key, native_id, line, file.at, thread.clock, thread.turn, thread.count),
             marks=(is_fork(row), file.is_home, thread.is_side),
-            model_key=file.name_key(message.model),
+            model_key=keys[message.model],
             version_key=file.version_key,
         )
-    return draft
+    file.tree.messages[thread.last_node] = draft.number
+    draft.stop_key = keys[message.stop_reason]
+    usage = message.usage
+    if usage is not None:
+        draft.merge(usage)
+        if usage.service_tier:
+            draft.tier_key = keys[usage.service_tier]
+    if row.costUSD is not None:
+        draft.cost = max(draft.cost or 0.0, float(row.costUSD))
+    _take_blocks(file, row, message, thread, draft)
 
 
 def _take_blocks(file: Transcript, row: Row, message: Message, thread: Thread, draft: Draft) -> None:
     """Calls and sizes of a row's blocks; a row that was there before adds calls only if they are new."""
-    content = message.content
+    content, calls = message.content, file.calls
     for block in [content] if isinstance(content, str) else content or ():
         if isinstance(block, str):
             draft.text_bytes += 0 if file.is_repeated else size(block)
         elif block.type == "tool_use":
-            _take_call(file, block, row, thread, draft)
+            call_id = block.id
+            if call_id is not None and call_id not in calls:
+                facts = file.facts(block.name or "", bytes(block.input) or b"null", row.cwd)
+                draft.calls += 1
+                draft.tool_bytes += facts.input_bytes
+                calls[call_id] = (facts, thread, draft)
         elif not file.is_repeated:
             _weigh(block, draft)
-
-
-def _take_call(file: Transcript, block: Block, row: Row, thread: Thread, draft: Draft) -> None:
-    call_id = block.id
-    if call_id is None or call_id in file.calls:
-        return
-    facts = file.facts(block.name or "", bytes(block.input) or b"null", row.cwd)
-    draft.calls += 1
-    draft.tool_bytes += facts.input_bytes
-    file.calls[call_id] = Call(facts, thread, draft.number, draft.key, draft.model_key)
 
 
 def _weigh(block: Block, draft: Draft) -> None:

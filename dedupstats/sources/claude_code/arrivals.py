@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedupstats.model import BoundaryKind, Class, ContextKind, Entered, EnteredKind, Turn
+from dedupstats.model import BoundaryKind, Class, Entered, EnteredKind, Turn
 from dedupstats.sources.claude_code import texts
 from dedupstats.sources.claude_code.compactions import take_compaction
 from dedupstats.sources.claude_code.rows import Block, CompactMetadata, ToolUseResult, is_fork
@@ -37,7 +37,7 @@ def take_user(file: Transcript, line: int, row: Row, thread: Thread | None = Non
         if isinstance(content, list)
         else ()
     )
-    if file.role.kind is ContextKind.SIDE:
+    if file.is_side:
         file.ignored["side_request/tool_result" if results else "side_request/user"] += 1
         return
     thread = file.enter(line, row, thread=thread)
@@ -49,8 +49,9 @@ def take_user(file: Transcript, line: int, row: Row, thread: Thread | None = Non
         return
     before = thread.count
     for block in results:
-        if file.first_rows.setdefault(_call_id(block, line, row), row.uuid) == row.uuid:
-            _take_result(file, line, row, thread, block)
+        call_id = block.tool_use_id or f"row {row.uuid or line}"
+        if file.first_rows.setdefault(call_id, row.uuid) == row.uuid:
+            _take_result(file, line, row, thread, block, call_id=call_id)
     if thread.count == before:
         file.ignored["user/second result of a call"] += 1
     else:
@@ -67,11 +68,9 @@ def take_user(file: Transcript, line: int, row: Row, thread: Thread | None = Non
             _enters(file, line, thread, (EnteredKind.USER, "beside_result"), text)
 
 
-def _call_id(block: Block, line: int, row: Row) -> str:
-    return block.tool_use_id or f"row {row.uuid or line}"
-
-
-def _take_result(file: Transcript, line: int, row: Row, thread: Thread, block: Block) -> None:
+def _take_result(
+    file: Transcript, line: int, row: Row, thread: Thread, block: Block, *, call_id: str
+) -> None:
     content = block.content
     if isinstance(content, str):
         text, has_image, suffix = content, False, b""
@@ -79,25 +78,19 @@ def _take_result(file: Transcript, line: int, row: Row, thread: Thread, block: B
         text, has_image, suffix = texts.parts(content)
     klass = texts.class_of(text, has_image=has_image)
     is_error = bool(block.is_error)
-    result = (
+    result = Result(
         thread.last_node,
-        line,
-        file.at,
-        thread.clock,
-        thread.turn,
-        _call_id(block, line, row),
-        is_fork(row),
-        file.is_home,
-        file.ledger_key,
-        file.version_key,
+        call_id,
+        (line, file.at, thread.clock, thread.turn),
+        (is_fork(row), file.is_home),
+        (file.ledger_key, file.version_key),
         klass,
         texts.cuts(text) if klass is Class.TEXT else 0,
-        is_error,
-        is_error and texts.did_not_run(text),
+        (is_error, is_error and texts.did_not_run(text)),
         measure(text, suffix),
         to_storable(text) if file.keep_content else None,
     )
-    thread.results.append(tuple.__new__(Result, result))
+    thread.results.append(result)
     thread.count += 1
 
 
@@ -115,7 +108,7 @@ def _take_text(file: Transcript, line: int, row: Row, message: Message, thread: 
     if file.tree.up[node] == ROOT and thread.has_answer and (row.isMeta or not file.is_repeated):
         thread.root = node
     if row.isMeta or is_command:
-        file.tree.notes[node] = 1
+        file.tree.notes.add(node)
     if row.isMeta:
         _enters(file, line, thread, (EnteredKind.SYSTEM, "meta"), text)
         return
@@ -137,7 +130,7 @@ def _take_prompt(file: Transcript, line: int, thread: Thread, node: int) -> None
     above = file.tree.up[node]
     if above in thread.prompt_parents:
         thread.events.append(Event(node, BoundaryKind.REWIND))
-    elif above != ROOT and not file.tree.notes[above]:
+    elif above != ROOT and above not in file.tree.notes:
         thread.prompt_parents.add(above)
 
 

@@ -44,7 +44,8 @@ def places(env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
     found = []
     for entry in env.get("CLAUDE_CONFIG_DIR", "").split(","):
         if folder := entry.strip():
-            base = Path(folder).expanduser()
+            # not Path.expanduser, which raises for a user who is not there
+            base = Path(os.path.expanduser(folder))  # noqa: PTH111
             found.append(Place(base if base.name == "projects" else base / "projects", folder))
     if platform == "win32" and env.get("USERPROFILE"):
         profile = Path(env["USERPROFILE"]) / ".claude" / "projects"

@@ -75,7 +75,7 @@ def _in_line(
     for result in results:
         call_id = result.call_id
         call = calls.get(call_id)
-        message = call.message if call is not None and call.thread is thread else NO_MESSAGE
+        message = call[2].number if call is not None and call[1] is thread else NO_MESSAGE
         for step in sight.add(result.node, message, call_id):
             if isinstance(step, Left):
                 yield _boundary(transcript, thread, step)
@@ -84,7 +84,8 @@ def _in_line(
             ran = back.call_id in rewritten
             emission = _emission(thread.key, ordinal, back, calls.get(back.call_id), missing, ran=ran)
             # it stands once more where it came back into sight: before the result that sees it
-            yield emission._replace(clock=result.clock, turn=result.turn, is_return=True)
+            _, _, clock, turn = result.moment
+            yield emission._replace(clock=clock, turn=turn, is_return=True)
             ordinal += 1
         yield _emission(thread.key, ordinal, result, call, missing, ran=call_id in rewritten)
         places.append(ordinal)
@@ -96,14 +97,17 @@ def _in_line(
 def _emission(
     context_key: int, ordinal: int, result: Result, call: Call | None, missing: Facts, *, ran: bool
 ) -> Emission:
+    # unpacked at once: one by one, the fields of a tuple cost more
+    _, call_id, moment, marks, keys, klass, cuts, failure, measured, content = result
     if call is None:
         facts, request_key, model_key = missing, None, None
-        copy_key = hash64(NAME, result.call_id)
+        copy_key = hash64(NAME, call_id)
     else:
-        facts, _, _, request_key, model_key = call
-        copy_key = hash64(NAME, result.call_id, str(facts.call_key))
+        facts, _, draft = call
+        request_key, model_key = draft.key, draft.model_key
+        copy_key = hash64(NAME, call_id, str(facts.call_key))
     name, tool_key, call_key, args_sha64, norm_key, target_sha64, target, *shell, _ = facts
-    is_cut = result.cuts and result.cuts & CUTS.get(name, 0)
+    is_cut = cuts and cuts & CUTS.get(name, 0)
     # by position and past the constructor: this runs for every result
     return tuple.__new__(
         Emission,
@@ -111,18 +115,13 @@ def _emission(
             mix64(context_key, ordinal),
             context_key,
             ordinal,
-            result.line,
-            result.at,
-            result.clock,
-            result.turn,
+            *moment,
             request_key,
-            result.call_id,
+            call_id,
             copy_key,
-            result.is_fork,
-            result.is_home,
+            *marks,
             False,
-            result.ledger_key,
-            result.version_key,
+            *keys,
             model_key,
             tool_key,
             call_key,
@@ -130,13 +129,12 @@ def _emission(
             norm_key,
             target_sha64,
             target,
-            Class.TRUNCATED if is_cut else result.klass,
-            result.is_error,
-            result.did_not_run,
-            *result.measured,
+            Class.TRUNCATED if is_cut else klass,
+            *failure,
+            *measured,
             *shell,
             ran,
-            result.content,
+            content,
         ),
     )
 
@@ -146,8 +144,7 @@ def _boundary(transcript: Transcript, thread: Thread, left: Left) -> Boundary:
     return Boundary(
         thread.key,
         left.at_ordinal,
-        transcript.tree.lines[left.node],
-        transcript.tree.times[left.node],
+        *transcript.tree.rows[left.node][3:],
         left.kind,
         event.trigger if event else None,
         event.tokens_before if event else None,

@@ -7,6 +7,7 @@ because a result can stand before its call (claude-code.md section 4); `line_up`
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,11 +27,14 @@ from dedupstats.sources.lines import JsonLines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dedupstats.sources.base import Names
     from dedupstats.sources.claude_code.answers import Call
     from dedupstats.sources.claude_code.layout import Role
     from dedupstats.sources.claude_code.tools import Calls
 
 UNTYPED = "(no type)"
+_session_of = attrgetter("sessionId")
+
 TAKES: dict[str, Callable[[Transcript, int, Row], None]] = {
     "assistant": take_assistant,
     "user": take_user,
@@ -45,11 +49,25 @@ SIDE_PREFIX = "side_request/"
 _ROWS = msgspec.json.Decoder(Row)
 
 
+class NameKeys(dict[str | None, int | None]):
+    """The name keys of texts that come again and again, looked up without a call once they are known."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__({None: None})
+        self._names = names
+
+    def __missing__(self, text: str) -> int | None:
+        key = self[text] = self._names.optional(text)
+        return key
+
+
 class Transcript:
     """A file while it is read, and what came of it.
 
     Attributes:
         role: What the file is within its unit.
+        is_side: Whether it is one request about a copy of a context.
+        name_keys: Name keys by text.
         tree: Its rows by their parents.
         threads: Contexts in the order of their first rows.
         main: The thread of rows that belong to no sidechain.
@@ -66,7 +84,9 @@ class Transcript:
 
     def __init__(self, role: Role, calls: Calls, has_agent: Callable[[str], bool]) -> None:
         self.role = role
+        self.is_side = role.kind is ContextKind.SIDE
         self.names = calls.reading.names
+        self.name_keys = NameKeys(self.names)
         self.keep_content = calls.reading.keep_content
         self.facts = calls.facts
         self.has_agent = has_agent
@@ -92,7 +112,6 @@ class Transcript:
         self._home = role.session
         self._session: str | None = None
         self._version: str | None = None
-        self._name_keys: dict[str | None, int | None] = {None: None}
         self._last_side: Thread | None = None
 
     def read(self) -> None:
@@ -104,14 +123,11 @@ class Transcript:
         lines = JsonLines(
             self.role.path, _ROWS, prepare=prepare, is_record=is_record, max_line_bytes=self._maximum
         )
-        is_side = self.role.kind is ContextKind.SIDE
-        takes, prefix = (SIDE_TAKES, SIDE_PREFIX) if is_side else (TAKES, "")
+        takes, prefix = (SIDE_TAKES, SIDE_PREFIX) if self.is_side else (TAKES, "")
         sessions, ignored = self.sessions, self.ignored
         for batch in lines:
+            sessions.update(map(_session_of, batch.rows))
             for line, row in zip(batch.lines, batch.rows, strict=True):
-                session = row.sessionId
-                if session is not None:
-                    sessions[session] += 1
                 take = takes.get(row.type)
                 if take is None:
                     ignored[prefix + (row.type or UNTYPED)] += 1
@@ -119,6 +135,7 @@ class Transcript:
                     take(self, line, row)
             for fault in batch.faults:
                 self.skip(fault.line, fault.reason)
+        sessions.pop(None, None)  # type: ignore[call-overload] # rows without a session id
         self.unfinished = lines.unfinished
         holding = {result.node for thread in self.threads for result in thread.results}
         self.tree.resolve_later(holding.__contains__)
@@ -126,14 +143,6 @@ class Transcript:
     def skip(self, line: int, reason: str) -> None:
         """Count a record that cannot be used."""
         self.skipped.append(Skipped(self.role.path, line, reason))
-
-    def name_key(self, text: str | None) -> int | None:
-        """The name key of a text that comes again and again."""
-        try:
-            return self._name_keys[text]
-        except KeyError:
-            key = self._name_keys[text] = self.names.optional(text)
-            return key
 
     def thread(self, native_id: str, kind: ContextKind, *, is_side: bool = False) -> Thread:
         """A new context of this file."""
@@ -163,9 +172,12 @@ class Transcript:
             thread = self._thread_of(line, row) if row.isSidechain or self.main is None else self.main
         at = self.at = microseconds(row.timestamp)
         if at is not None:
-            if thread.clock is None or at > thread.clock:
+            clock = thread.clock
+            if clock is None:
+                thread.clock = thread.started = at
+            elif at > clock:
                 thread.clock = at
-            if thread.started is None or at < thread.started:
+            elif thread.started is None or at < thread.started:
                 thread.started = at
         if thread.cwd is None:
             thread.cwd = row.cwd
@@ -174,12 +186,12 @@ class Transcript:
         # most rows have the session and the version of the row before
         if row.sessionId != self._session:
             self._session = row.sessionId
-            self.ledger_key = self.name_key(row.sessionId)
+            self.ledger_key = self.name_keys[row.sessionId]
             self._home = self._home or row.sessionId
             self.is_home = row.sessionId == self._home
         if row.version != self._version:
             self._version = row.version
-            self.version_key = self.name_key(row.version)
+            self.version_key = self.name_keys[row.version]
         tree.add(thread, row, line, at)
         return thread
 

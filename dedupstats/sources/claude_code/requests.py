@@ -11,46 +11,36 @@ from typing import TYPE_CHECKING
 from dedupstats.model import Request
 
 if TYPE_CHECKING:
-    from dedupstats.sources.claude_code.rows import Number, Usage
+    from dedupstats.sources.claude_code.rows import CacheCreation, Number, Usage
 
 Whole = int | None
 
-
-def _whole(number: Number) -> Whole:
-    """A usage field as a count; what cannot be one is none."""
-    return None if number is None else int(number) if 0 <= number < 1 << 62 else 0
+LARGEST = 1 << 62
+COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+"""members of a usage, and of its split of cache writes, that count with their maximum"""
 
 
 class Draft:
     """A request while rows of its message may still come.
 
     Attributes:
+        number: Its number within the context.
         key: Hash of the source and the native message id.
+        model_key: Name key of the model.
         calls: Tool calls of the message.
     """
 
-    __slots__ = (
-        "_1h",
-        "_5m",
-        "_head",
-        "_input",
-        "_marks",
-        "_output",
-        "_read",
-        "_writes",
-        "calls",
-        "cost",
-        "hidden",
-        "key",
-        "model_key",
-        "number",
-        "stop_key",
-        "text_bytes",
-        "thinking_bytes",
-        "tier_key",
-        "tool_bytes",
-        "version_key",
-    )
+    # What most requests do not have is no attribute of theirs: that halves the time to begin one.
+    tier_key: int | None = None
+    stop_key: int | None = None
+    usage: Usage | None = None
+    text_bytes = 0
+    thinking_bytes = 0
+    tool_bytes = 0
+    calls = 0
+    hidden = 0
+    cost: float | None = None
 
     def __init__(
         self,
@@ -74,59 +64,22 @@ class Draft:
         """
         self.number = number
         self.key = key
+        self.model_key = model_key
         self._head = head
         self._marks = marks
-        self.model_key = model_key
-        self.version_key = version_key
-        self.tier_key: int | None = None
-        self.stop_key: int | None = None
-        self._input: Number = None
-        self._read: Number = None
-        self._writes: Number = None
-        self._5m: Number = None
-        self._1h: Number = None
-        self._output: Number = None
-        self.text_bytes = 0
-        self.thinking_bytes = 0
-        self.tool_bytes = 0
-        self.calls = 0
-        self.hidden = 0
-        self.cost: float | None = None
+        self._version_key = version_key
 
     def merge(self, usage: Usage) -> None:
         """Take in the usage of one more row."""
-        # written out, because it runs for every row of every message
-        value = usage.input_tokens
-        if value is not None and (self._input is None or value > self._input):
-            self._input = value
-        value = usage.cache_read_input_tokens
-        if value is not None and (self._read is None or value > self._read):
-            self._read = value
-        value = usage.cache_creation_input_tokens
-        if value is not None and (self._writes is None or value > self._writes):
-            self._writes = value
-        value = usage.output_tokens
-        if value is not None and (self._output is None or value > self._output):
-            self._output = value
-        split = usage.cache_creation
-        if split is not None:
-            value = split.ephemeral_5m_input_tokens
-            if value is not None and (self._5m is None or value > self._5m):
-                self._5m = value
-            value = split.ephemeral_1h_input_tokens
-            if value is not None and (self._1h is None or value > self._1h):
-                self._1h = value
-
-    def _usage(self) -> tuple[Whole, Whole, Whole, Whole, Whole]:
-        """Uncached input, cache reads, cache writes for 5 minutes and for an hour, output."""
-        short, long, writes = _whole(self._5m), _whole(self._1h), _whole(self._writes)
-        if writes is not None:
-            # what the split does not explain was priced as the default kind ($02)
-            long = long or 0
-            short = max(short or 0, writes - long)
-        found = (_whole(self._input), _whole(self._read), short, long, _whole(self._output))
-        # a request without any token does not exist: the log does not tell ($14)
-        return found if any(found) else (None, None, None, None, None)
+        known = self.usage
+        if known is None:
+            self.usage = usage
+        elif usage != known:
+            _raise(known, usage, COUNTS)
+            if known.cache_creation is None:
+                known.cache_creation = usage.cache_creation
+            elif usage.cache_creation is not None:
+                _raise(known.cache_creation, usage.cache_creation, SPLIT)
 
     def record(self, emissions_before: int | None = None) -> Request:
         """The finished request.
@@ -135,27 +88,66 @@ class Draft:
             emissions_before: Replaces the number of emissions noted at the first row.
         """
         head = self._head if emissions_before is None else (*self._head[:6], emissions_before)
-        return Request(
-            self.key,
-            *head,
-            self.model_key,
-            self.tier_key,
-            self.stop_key,
-            self.version_key,
-            *self._usage(),
-            # a message without a stop reason was cut off while it was streamed: its output count is a
-            # placeholder (claude-code.md section 3)
-            self.stop_key is not None,
-            self.text_bytes,
-            self.thinking_bytes,
-            self.tool_bytes,
-            self.calls,
-            self.hidden,
-            self.cost,
-            *self._marks,
+        # by position and past the constructor, as in line_up
+        return tuple.__new__(
+            Request,
+            (
+                self.key,
+                *head,
+                self.model_key,
+                self.tier_key,
+                self.stop_key,
+                self._version_key,
+                *(_NOTHING if self.usage is None else _tokens(self.usage)),
+                # a message without a stop reason was cut off while it was streamed: its output count is a
+                # placeholder (claude-code.md section 3)
+                self.stop_key is not None,
+                self.text_bytes,
+                self.thinking_bytes,
+                self.tool_bytes,
+                self.calls,
+                self.hidden,
+                self.cost,
+                *self._marks,
+            ),
         )
 
     @property
     def emissions_before(self) -> int:
         """Tool results of the context before the first row."""
         return self._head[6]
+
+
+Tokens = tuple[Whole, Whole, Whole, Whole, Whole]
+"""uncached input, cache reads, cache writes for 5 minutes and for an hour, output"""
+_NOTHING: Tokens = (None, None, None, None, None)
+
+
+def _whole(number: Number) -> Whole:
+    """A usage field as a count; what cannot be one is none."""
+    return None if number is None else int(number) if 0 <= number < LARGEST else 0
+
+
+def _raise(known: Usage | CacheCreation, other: Usage | CacheCreation, names: tuple[str, ...]) -> None:
+    """Raise counts to those of another row."""
+    for name in names:
+        value, before = getattr(other, name), getattr(known, name)
+        if value is not None and (before is None or value > before):
+            setattr(known, name, value)
+
+
+def _tokens(usage: Usage) -> Tokens:
+    """The tokens that a request is billed for."""
+    short: Whole = None
+    long: Whole = None
+    split, writes = usage.cache_creation, _whole(usage.cache_creation_input_tokens)
+    if split is not None:
+        short, long = _whole(split.ephemeral_5m_input_tokens), _whole(split.ephemeral_1h_input_tokens)
+    if writes is not None:
+        # what the split does not explain was priced as the default kind ($02)
+        long = long or 0
+        short = max(short or 0, writes - long)
+    output = _whole(usage.output_tokens)
+    found = (_whole(usage.input_tokens), _whole(usage.cache_read_input_tokens), short, long, output)
+    # a request without any token does not exist: the log does not tell ($14)
+    return found if any(found) else _NOTHING

@@ -27,6 +27,7 @@ READ_STUBS = frozenset(
     }
 )
 """claude-code.md section 8: what the host itself shows instead of a file that it thinks is known"""
+LONGEST_STUB = max(map(len, READ_STUBS))
 MASKED = "[Old tool result content cleared]"
 SPILLED = "<persisted-output>"
 NO_OUTPUT = "(Bash completed with no output)"
@@ -131,7 +132,8 @@ def class_of(text: str, *, has_image: bool) -> Class:
     """The class of a shown text, but for cuts in place, which depend on the tool."""
     if has_image:
         return Class.IMAGE
-    if text in READ_STUBS:
+    # a long text is not worth a hash
+    if len(text) <= LONGEST_STUB and text in READ_STUBS:
         return Class.STUB
     if text == MASKED:
         return Class.MASKED

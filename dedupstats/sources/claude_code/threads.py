@@ -13,23 +13,21 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """A tool result before it meets its call, which may stand after it."""
+    """A tool result before it meets its call, which may stand after it; fields in groups as in `Emission`."""
 
     node: int
-    line: int
-    at: int | None
-    clock: int | None
-    turn: int
     call_id: str
-    is_fork: bool
-    is_home: bool
-    ledger_key: int | None
-    version_key: int | None
+    moment: tuple[int, int | None, int | None, int]
+    """line, at, clock, turn"""
+    marks: tuple[bool, bool]
+    """is_fork, is_home"""
+    keys: tuple[int | None, int | None]
+    """ledger_key, version_key"""
     klass: Class
     cuts: int
     """marks of a cut in place; which of them counts depends on the tool"""
-    is_error: bool
-    did_not_run: bool
+    failure: tuple[bool, bool]
+    """is_error, did_not_run"""
     measured: Measured
     content: str | None
 

@@ -12,10 +12,13 @@ LATEST = 7_258_118_400_000_000
 """year 2200: a larger number is no time, however its unit is read"""
 UNITS = ((100_000_000_000, 1_000_000), (100_000_000_000_000, 1_000), (100_000_000_000_000_000, 1))
 """numbers below the first are seconds (until the year 5138), then milliseconds, then microseconds"""
-MEMO_MINUTES = 4096
+MEMO_HOURS = 4096
 
 _NUMBER = re.compile(r"\s*\d+(?:\.\d+)?\s*")
-_MINUTES: dict[str, int] = {}
+_HOURS: dict[str, int] = {}
+_MINUTES = {f"{minute:02}:": minute * 60_000_000 for minute in range(60)}
+_SECONDS = {f"{second:02}.": second * 1_000_000 for second in range(60)}
+_MILLISECONDS = {f"{number:03}Z": number * 1_000 for number in range(1_000)}
 
 
 def microseconds(stamp: str | float | None) -> int | None:
@@ -27,14 +30,16 @@ def microseconds(stamp: str | float | None) -> int | None:
         >>> microseconds("yesterday afternoon") is None
         True
     """
-    # Nearly all stamps look like 2026-03-24T04:17:11.733Z; the minute is looked up, the rest is arithmetic.
+    # Nearly all stamps look like 2026-03-24T04:17:11.733Z; looking the parts up costs half of int() on them.
     try:
-        second = int(stamp[17:19])  # type: ignore[index]
-        if second < 60 and stamp[19] == "." and stamp[23:] == "Z":  # type: ignore[index]  # noqa: PLR2004
-            return _MINUTES[stamp[:17]] + second * 1_000_000 + int(stamp[20:23]) * 1_000  # type: ignore[index]
-    except (TypeError, ValueError, LookupError):
-        pass
-    return _slowly(stamp)
+        return (
+            _HOURS[stamp[:14]]  # type: ignore[index]
+            + _MINUTES[stamp[14:17]]  # type: ignore[index]
+            + _SECONDS[stamp[17:20]]  # type: ignore[index]
+            + _MILLISECONDS[stamp[20:]]  # type: ignore[index]
+        )
+    except (TypeError, KeyError):
+        return _slowly(stamp)
 
 
 def _slowly(stamp: str | float | None) -> int | None:
@@ -50,10 +55,10 @@ def _slowly(stamp: str | float | None) -> int | None:
         value = (time - EPOCH) // MICROSECOND
         if not EARLIEST < value < LATEST:
             return None
-        if time.utcoffset() == timedelta(0) and stamp[16:17] == ":":
-            if len(_MINUTES) >= MEMO_MINUTES:
-                _MINUTES.clear()
-            _MINUTES[stamp[:17]] = value - value % 60_000_000
+        if time.utcoffset() == timedelta(0) and stamp[13:14] == ":":
+            if len(_HOURS) >= MEMO_HOURS:
+                _HOURS.clear()
+            _HOURS[stamp[:14]] = value - value % 3_600_000_000
         return value
     if isinstance(stamp, bool) or stamp is None:
         return None

@@ -182,6 +182,9 @@ def _target(arguments: tuple[str, ...], text: bytes) -> str | None:
         given = _leniently(text)
     if given is None:
         return None
+    if len(arguments) == 1:
+        value = getattr(given, arguments[0])
+        return value if isinstance(value, str) and value else None
     values = [getattr(given, name) for name in arguments]
     found = [value for value in values if isinstance(value, str) and value]
     return " ".join(found) if found else None

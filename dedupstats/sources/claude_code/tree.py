@@ -23,28 +23,27 @@ FORWARD_STEPS = 256
 """how far a parent that stands after its child is followed to prove that the two make no circle"""
 
 
+Known = tuple["Thread", str | UnsetType | None, str | None, int, int | None]
+"""a row's thread, uuid of its parent, session id, line, time"""
+
+
 class Tree:
     """All rows of a file that have a place in the tree, by their number in line order.
 
     Attributes:
         up: Row that a walk goes to from each row; ROOT where it ends.
         messages: Number of the message (within its thread) that a row belongs to, or NO_MESSAGE.
-        lines: Line of each row.
-        times: Time of each row.
-        notes: 1 for a row that the program wrote in the person's name (caveats, commands).
+        rows: What else is known of each row.
+        notes: Rows that the program wrote in the person's name (caveats, commands).
         latest: Last row so far that bears a uuid.
     """
 
     def __init__(self) -> None:
         self.up: list[int] = []
         self.messages: list[int] = []
-        self.lines: list[int] = []
-        self.times: list[int | None] = []
-        self.notes = bytearray()
-        self._owners: list[Thread] = []
+        self.rows: list[Known] = []
+        self.notes: set[int] = set()
         self.latest: dict[str | None, int] = {}
-        self._parents: list[str | UnsetType | None] = []
-        self._sessions: list[str | None] = []
         self._variants: dict[str | None, set[tuple[str | UnsetType | None, str | None]]] = {}
         self._later: list[tuple[int, str]] = []
         self._wanted: dict[str, int | None] = {}
@@ -54,9 +53,8 @@ class Tree:
 
         Source: claude-code.md section 15, Copy.
         """
-        before = self.latest[row.uuid]
-        first = (self._parents[before], self._sessions[before])
-        variants = self._variants.setdefault(row.uuid, {first})
+        _, parent, session, _, _ = self.rows[self.latest[row.uuid]]
+        variants = self._variants.setdefault(row.uuid, {(parent, session)})
         identity = (row.parentUuid, row.sessionId)
         if identity in variants:
             return True
@@ -78,7 +76,7 @@ class Tree:
         if isinstance(parent, str):
             found = self.latest.get(parent)
             if found is not None:
-                owner = self._owners[found]
+                owner = self.rows[found][0]
                 return owner if owner.is_side else new()
         elif parent is None:
             return new()
@@ -87,7 +85,7 @@ class Tree:
     def add(self, thread: Thread, row: Row, line: int, at: int | None) -> int:
         """Hang a row into the tree; returns its number."""
         parent = row.parentUuid
-        ups = self.up
+        ups, rows = self.up, self.rows
         node = len(ups)
         if parent is None:
             up = ROOT
@@ -98,18 +96,14 @@ class Tree:
                     self._later.append((node, parent))
                     self._wanted.setdefault(parent, None)
                 up = thread.last_node
-            elif self._owners[up] is not thread:
+            elif rows[up][0] is not thread:
                 up = thread.last_node
             if ROOT < up < thread.boundary:
                 up = thread.boundary
         ups.append(up)
         self.messages.append(NO_MESSAGE)
-        self.lines.append(line)
-        self.times.append(at)
-        self.notes.append(0)
-        self._owners.append(thread)
-        self._parents.append(parent)
-        self._sessions.append(row.sessionId)
+        # one tuple instead of five lists
+        rows.append((thread, parent, row.sessionId, line, at))
         uuid = row.uuid
         if uuid is not None:
             self.latest[uuid] = node
@@ -128,9 +122,10 @@ class Tree:
             is_result: Whether a row holds a tool result.
         """
         targets: dict[int, int] = {}
+        rows = self.rows
         for node, parent in self._later:
             target = self._wanted[parent]
-            if target is not None and self._owners[target] is self._owners[node] and is_result(node):
+            if target is not None and rows[target][0] is rows[node][0] and is_result(node):
                 targets[node] = target
         for node, target in targets.items():
             if self._leads_back(target, node, targets):
@@ -154,4 +149,4 @@ class Tree:
             node = self.up[node]
         if node == head:
             return [*rows, head]
-        return [row for row in range(head, tail + 1) if self._owners[row] is self._owners[tail]]
+        return [row for row in range(head, tail + 1) if self.rows[row][0] is self.rows[tail][0]]

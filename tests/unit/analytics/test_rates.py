@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.judged import EXACT, NORMALISED, Result, put
+from support.pipeline import Log
 
-from dedupstats.analytics.rates import DEFAULT_RULES, RULES, Tally, rates, share
-from dedupstats.analytics.window import Window
+from dedupstats import import_paths
+from dedupstats.analytics.rates import DEFAULT_RULES, RULES, Tally, limited, rates, share, summed
+from dedupstats.analytics.window import Window, check_names
 from dedupstats.errors import UsageError
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dedupstats.analytics.rates import Row
     from dedupstats.store import Store
@@ -270,3 +273,73 @@ def test_sums_of_a_mixed_history_equal_a_plain_loop(store: Store) -> None:
     shares = sorted(part[session] / whole[session] for session in "abc")
     assert found.sessions["changed"].median == pytest.approx(shares[1])
     assert found.by_session["changed"].top1 == max(part.values())
+
+
+def test_drive_letters_of_both_cases_are_one_project(store: Store) -> None:
+    put(
+        store,
+        [
+            Result(4, session="a", project="D:/x"),
+            Result(2, session="b", project="d:/x"),
+            Result(1, session="c", project="/D:/x"),
+        ],
+    )
+    found = rates(store, by="project", tz="UTC")
+    assert [(row.group, row.results.bytes) for row in found.rows] == [("d:/x", 6), ("/D:/x", 1)]
+    for asked in ("D:/x", "d:/x"):
+        window = Window(projects=(asked,))
+        check_names(store, window)
+        assert rates(store, window=window, tz="UTC").total.results.bytes == 6
+
+
+def test_sessions_come_with_project_and_are_found_by_how_they_begin(store: Store) -> None:
+    put(
+        store,
+        [
+            Result(4, session="abc-1", project="/p/app"),
+            Result(2, session="abc-2", project="/p/lib"),
+            Result(1, session="x_c"),
+        ],
+    )
+    found = rates(store, by="session", window=Window(sessions=("abc",)), tz="UTC")
+    assert [(row.group, row.project) for row in found.rows] == [("abc-1", "/p/app"), ("abc-2", "/p/lib")]
+    # no pattern: the underscore is an underscore
+    assert rates(store, window=Window(sessions=("a_c",)), tz="UTC").total.results.results == 0
+    with pytest.raises(UsageError, match="no session with results"):
+        check_names(store, Window(sessions=("zzz",)))
+
+
+def test_rows_beyond_the_limit_are_one_and_nothing_is_lost(store: Store) -> None:
+    rule = ("repeat_session",)
+    put(store, [Result(size, rule, tool=f"t{size}", klass="text") for size in (900, 90, 9, 300)])
+    found = rates(store, tz="UTC")
+    short = limited(found, 2)
+    assert groups(short.rows) == ["t900", "t300", "2 others"]
+    assert short.rows[2].results == Tally(2, 99, 23 + 3)
+    assert short.rows[2].rules["repeat-session"].bytes == 99
+    assert short.rows[2].by_class["text"].results == 2
+    assert short.rows[2].floor == Tally()
+    assert summed(short.rows, "total") == found.total == short.total
+    assert limited(found, 4) == found
+    with pytest.raises(UsageError, match="does not go with --by day"):
+        limited(rates(store, by="day", tz="UTC"), 2)
+
+
+def test_targets_are_tool_and_target_most_repeated_bytes_first(tmp_path: Path) -> None:
+    log = Log()
+    log.read("r1", "/p/big.py", "b" * 5000)
+    log.read("r2", "/p/a.py", "a" * 40)
+    log.read("r3", "/p/a.py", "a" * 40)
+    log.bash("b1", "/p/a.py", "c" * 60)
+    log.call("n1", "TodoWrite", {"todos": []})
+    log.result("n1", "done")
+    log.write(tmp_path / "s.jsonl")
+    with open_store(":memory:") as own:
+        import_paths(own, [tmp_path])
+        found = rates(own, by="target", tz="UTC")
+    assert [(row.group, row.tool, row.results.bytes) for row in found.rows] == [
+        ("/p/a.py", "Read", 80),
+        ("/p/big.py", "Read", 5000),
+        ("/p/a.py", "Bash", 60),
+        ("(no target)", "TodoWrite", 4),
+    ]

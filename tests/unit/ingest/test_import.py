@@ -163,11 +163,11 @@ def test_other_files_beside_logs(tmp_path: Path, store: Store) -> None:
         summary = import_paths(store, [tmp_path])
         assert [path.rpartition("/")[2] for path in sorted(summary.unrecognised)] == [
             "binary.jsonl",
-            "empty.jsonl",
             "history.jsonl",
             "huge.json",
         ]
         assert (summary.passed_over, summary.unreadable, summary.files) == (1, [], {"claude_code": 1})
+        assert summary.empty == 1
     assert store.query("select count(*) from file where source is null") == [(4,)]
 
 
@@ -594,6 +594,40 @@ def test_numbers_that_no_column_can_hold(tmp_path: Path, store: Store) -> None:
         is None
     )
     assert writing._storable(True) is True
+
+
+# -- copies of a database ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["a.db", "b.db"])
+def test_rows_of_a_copied_history_are_copies(tmp_path: Path, store: Store, first: str) -> None:
+    stamp = "2026-03-01T09:00:00+00:00"
+    outputs = [("s", "0" * 64, "git status", 9, 1, 0, 1, stamp, stamp)]
+    # two rows alike in one database are two commands; the copy has one row more
+    alike = [command(1), command(1), command(2)]
+    for name, commands in (("a.db", alike), ("b.db", [*alike, command(3)])):
+        rtk.write_history(tmp_path / name, rtk.Generation.PR2937, commands, session_outputs=outputs)
+    second = "b.db" if first == "a.db" else "a.db"
+    summary = import_paths(store, [tmp_path / first])
+    assert (summary.used, summary.copies) == (summary.records, 0)
+    summary = import_paths(store, [tmp_path / second])
+    # of equal rows the first by path counts: what b.db repeats of a.db is a copy, whichever came first
+    assert store.query("select path, records, used, copies, ignored, skipped from file order by path") == [
+        (str(tmp_path / "a.db"), 4, 4, 0, 0, 0),
+        (str(tmp_path / "b.db"), 5, 1, 4, 0, 0),
+    ]
+    assert store.query("select count(*) from rtk_command") == [(4,)]
+    expected = (5, 1, 4) if second == "b.db" else (4, 4, 0)
+    assert (summary.records, summary.used, summary.copies) == expected
+
+
+def test_hook_decisions_of_a_copied_history_are_copies(tmp_path: Path, store: Store) -> None:
+    stamp = "2026-03-01T09:00:00+00:00"
+    row = (stamp, "s", "t1", "", "git status", "allow", "rtk git status", "0.49.0")
+    for name in ("a.db", "b.db"):
+        rtk.write_history(tmp_path / name, rtk.Generation.R049, hook_decisions=[row])
+    summary = import_paths(store, [tmp_path])
+    assert (summary.records, summary.used, summary.copies) == (2, 1, 1)
 
 
 # -- places --------------------------------------------------------------------------------------------------

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support.judged import Result, put
+from support.pipeline import Log
 
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
 from dedupstats.report.build import build
-from dedupstats.report.model import Repeats, Report, Share
+from dedupstats.report.model import RepeatedCalls, Repeats, Report, Share
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def test_each_rule_states_part_and_whole_by_results_bytes_and_tokens(store: Stor
     assert rules["repeat-in-sight"].repeats.bytes == Share(200, 1000, 0.2)
     assert rules["repeat-in-sight"].sessions == Share(1, 2, 0.5)
     # 200 and 99 bytes are below the floor of 256
-    assert rules["call-session"].floored.bytes == Share(301, 701, 301 / 701)
+    assert rules["call-session"].floor.bytes == Share(301, 701, 301 / 701)
     assert {name for name, rule in rules.items() if rule.is_upper_bound} == {
         "call-pooled",
         "call-session",
@@ -67,14 +69,14 @@ def test_each_rule_states_part_and_whole_by_results_bytes_and_tokens(store: Stor
         "bytes-session",
     }
     assert report.headline == (
-        "20.0 % of tool-result bytes were repeats that the model could still see (1 of 4 results)."
+        "20.0 % of tool-result bytes were repeats still visible to the model (1 of 4 results)."
     )
 
 
 def test_an_empty_store_has_no_data_and_no_zero_percent(store: Store) -> None:
     report = built(store)
 
-    assert report.headline == "No tool results in scope: no data."
+    assert report.headline == "No tool results: no data."
     assert {rule.repeats.bytes.share for rule in report.rules} == {None}
     assert [spread.median for spread in report.sessions] == [None, None, None]
     assert report.concentration.top == ()
@@ -241,17 +243,29 @@ def test_projects_are_shown_by_their_last_part_unless_asked_otherwise(store: Sto
     ]
 
 
-def test_anonymised_names_say_nothing_and_stay_the_same(store: Store) -> None:
-    results = (Result(100, SEEN, project="/home/u/secret", session="session-of-mine"),)
-    window = Window(projects=("/home/u/secret",), zone="UTC")
-    first = built(store, *results, window=window, anonymize=True)
-    again = built(store, *results, window=window, anonymize=True)
-
-    assert first == again
-    assert "secret" not in repr(first)
-    assert "session-of-mine" not in repr(first)
-    assert projects(first)[0].startswith("project-")
-    assert f"--project {projects(first)[0]} --anonymize" in first.reproduce.command
+def test_anonymised_names_are_numbers_and_the_same_project_has_one(store: Store) -> None:
+    results = (
+        Result(100, SEEN, project="/home/u/secret", session="session-of-mine"),
+        Result(100, SEEN, project="/home/u/alpha", session="the-first"),
+        Result(100, SEEN, project="/srv/secret", session="the-last"),
+    )
+    whole = built(store, *results, anonymize=True)
+    assert whole.scope.names == "numbered"
+    assert {top.name: top.project for top in whole.concentration.top} == {
+        "session-1": "project-2",
+        "session-2": "project-1",
+        "session-3": "project-3",
+    }
+    # typed by its last part, a filter means both projects
+    for asked, meant in (("/home/u/secret", ["project-2"]), ("secret", ["project-2", "project-3"])):
+        cut = built(store, *results, window=Window(projects=(asked,), zone="UTC"), anonymize=True)
+        assert cut == built(store, *results, window=Window(projects=(asked,), zone="UTC"), anonymize=True)
+        assert [value for what, value in cut.scope.filters if what == "project"] == meant
+        assert projects(cut) == meant
+        assert f"--project {meant[0]} " in cut.reproduce.command
+        assert [name for name in ("secret", "alpha", "of-mine", "the-") if name in repr(cut.scope)] == []
+        assert "secret" not in repr(cut.concentration)
+        assert "secret" not in repr(cut.reproduce)
 
 
 def test_the_samples_give_the_published_rates_and_add_up(sample_store: Path) -> None:
@@ -291,3 +305,81 @@ def test_reading_again_in_another_order_changes_nothing(sample_store: Path, tmp_
         again = build(store, window=UTC_WINDOW)
     with open_store(sample_store, read_only=True) as store:
         assert build(store, window=UTC_WINDOW) == again
+
+
+def test_the_headline_names_its_scope(store: Store) -> None:
+    results = (Result(300, tool="Read"), Result(100, SEEN, tool="Read"), Result(600, tool="Bash"))
+    window = Window(tools=("Read",), projects=("p",), zone="UTC")
+
+    assert built(store, *results, window=window).headline == (
+        "In this scope (project p, tool Read): 25.0 % of tool-result bytes were repeats still visible to the "
+        "model (1 of 2 results)."
+    )
+    assert built(store, *results).headline.startswith("10.0 % of tool-result bytes")
+
+
+def test_rtk_alone_opens_with_its_own_figures(sample_store: Path) -> None:
+    with open_store(sample_store, read_only=True) as opened:
+        report = build(opened, window=Window(sources=("rtk",), zone="UTC"))
+
+    assert report.headline == (
+        "In this scope (agent RTK): of 943 RTK commands, 56.9 % repeat a command line, with 48.5 % of the "
+        "tokens shown: an upper bound, whatever came back."
+    )
+
+
+def test_what_holds_copies_alone_is_no_subagent_and_no_session(store: Store) -> None:
+    report = built(
+        store,
+        Result(100, SEEN, agent="x", kind="agent"),
+        # the same subagent of another folder, and a session that a resume began and nobody went on with
+        Result(100, agent="y", kind="agent", is_copy=True),
+        Result(100, session="s2", project="/q", is_copy=True),
+    )
+
+    corpus = report.corpus
+    assert (corpus.sessions, corpus.subagents, corpus.projects, corpus.copies) == (1, 1, 1, 2)
+    agents = {found.kind: found for found in corpus.contexts}["agent"]
+    assert (agents.contexts, agents.with_results, agents.results, agents.copies) == (2, 1, 1, 1)
+    assert {rule.sessions.whole for rule in report.rules} == {1}
+
+
+def test_logs_read_from_a_second_folder_change_no_count_but_copies(tmp_path: Path) -> None:
+    samples = SAMPLES / "claude_code"
+    again = tmp_path / "again"
+    shutil.copytree(samples, again)
+    with open_store(tmp_path / "s.duckdb") as opened:
+        import_paths(opened, [samples])
+        once = build(opened, window=UTC_WINDOW)
+        import_paths(opened, [again])
+        twice = build(opened, window=UTC_WINDOW)
+
+    assert twice.corpus.copies > once.corpus.copies
+    for name in ("sessions", "subagents", "projects", "results", "bytes", "boundaries"):
+        assert getattr(twice.corpus, name) == getattr(once.corpus, name), name
+    for before, after in zip(once.corpus.contexts, twice.corpus.contexts, strict=True):
+        assert (before.contexts, before.with_results) == (after.contexts, after.with_results)
+    assert twice.headline == once.headline
+    assert twice.calls == once.calls
+
+
+def test_the_calls_repeated_most_come_with_their_targets(tmp_path: Path) -> None:
+    log = Log()
+    for number in range(3):
+        log.read(f"r{number}", "/home/u/secret/app.py", "x" * 400)
+    log.bash("b1", "TOKEN=abc git log --all", "y" * 300)
+    log.bash("b2", "TOKEN=abc git log --all", "y" * 300)
+    log.read("r9", "/home/u/secret/once.py", "z" * 900)
+    log.write(tmp_path / "p" / "s.jsonl")
+    with open_store(tmp_path / "s.duckdb") as opened:
+        import_paths(opened, [tmp_path / "p"])
+        plain = build(opened, window=UTC_WINDOW)
+        hidden = build(opened, window=UTC_WINDOW, anonymize=True)
+        whole = build(opened, window=UTC_WINDOW, full_paths=True)
+
+    assert plain.calls == (
+        RepeatedCalls("Read", "app.py", 2, Share(800, 1100, 800 / 1100), Share(800, 800, 1.0)),
+        RepeatedCalls("Bash", "git …", 1, Share(300, 1100, 300 / 1100), Share(300, 300, 1.0)),
+    )
+    assert [found.target for found in hidden.calls] == ["file-1", "(command)"]
+    assert [found.target for found in whole.calls] == ["/home/u/secret/app.py", "TOKEN=abc git log --all"]

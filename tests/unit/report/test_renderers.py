@@ -14,11 +14,13 @@ from rich.cells import cell_len
 from support.judged import Result, put
 
 from dedupstats.analytics.window import Window
-from dedupstats.report import charts, document, html, markdown, terminal
+from dedupstats.report import charts, document, html, markdown, outline, terminal
 from dedupstats.report.build import build
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dedupstats.report.model import Report
 
 SEEN = ("call_session", "repeat_session", "bytes_session", "repeat_in_sight")
@@ -166,9 +168,9 @@ def test_brief_markdown_is_the_beginning_of_the_whole(sample_report: Report) -> 
     brief = markdown.render(sample_report, brief=True)
 
     assert markdown.render(sample_report).startswith(brief.rstrip("\n"))
-    assert brief.startswith("## 17.0 % of tool-result bytes were repeats")
+    assert brief.startswith("## 16.9 % of tool-result bytes were repeats")
     assert brief.count("\n") <= 13
-    assert "| **Logs: the same, and the model could still see it** | **23 of 220** |" in brief
+    assert "| **Logs: the same, and still visible to the model** | **23 of 220** |" in brief
 
 
 def test_folds_are_closed_and_apart_from_their_markdown(sample_report: Report) -> None:
@@ -249,7 +251,11 @@ def test_bars_are_the_shares_of_the_table(sample_report: Report) -> None:
     drawn = {chart.key: chart for chart in charts.charts(sample_report)}
 
     bars = drawn["tools"].figure["data"]
-    assert [bar["name"] for bar in bars] == ["same call (upper bound)", "same bytes", "still visible"]
+    assert [bar["name"] for bar in bars] == [
+        "same call (upper bound)",
+        "same call, same bytes",
+        "still visible",
+    ]
     shown = sample_report.tools.rows[: sample_report.tools.shown]
     assert list(bars[2]["x"]) == [tool.repeats["repeat-in-sight"].bytes.share for tool in shown]
     # each bar lies within the one before
@@ -273,3 +279,50 @@ def test_labels_are_literal_and_short(hostile_report: Report) -> None:
     assert len(labels) == len(HOSTILE)
     assert not any("<" in label for label in labels)
     assert max(len(label.replace("&lt;", "<").replace("&gt;", ">")) for label in labels) <= 26
+
+
+def test_days_without_results_are_gaps_with_even_ticks() -> None:
+    days = ("2026-01-01", "2026-01-02", "2026-01-09")
+    with open_store(":memory:") as store:
+        put(store, [Result(100, at=f"{day}T12:00:00Z") for day in days])
+        report = build(store, window=Window(zone="UTC"))
+
+    (chart,) = [chart for chart in charts.charts(report) if chart.key == "over-time"]
+    assert [list(bar["x"]) for bar in chart.figure["data"]] == [[0, 1, 8]] * 3
+    axis = chart.figure["layout"]["xaxis"]
+    assert list(axis["tickvals"]) == [0, 3, 6]
+    assert list(axis["ticktext"]) == ["2026-01-01", "2026-01-04", "2026-01-07"]
+
+
+def test_counts_of_the_whole_store_say_so_in_a_cut_report(sample_store: Path) -> None:
+    with open_store(sample_store, read_only=True) as store:
+        cut = build(store, window=Window(projects=("tansy",), zone="UTC"))
+        whole = build(store, window=Window(zone="UTC"))
+
+    for render in (terminal.render, terminal.short, markdown.render):
+        assert "1 record skipped in the whole store." in " ".join(render(cut).split())
+        assert "1 record skipped." in " ".join(render(whole).split())
+    assert "All files of the whole store, whatever the scope." in " ".join(terminal.render(cut).split())
+
+
+def test_each_rule_in_words_has_its_name_beside_it(sample_report: Report) -> None:
+    for text in (
+        terminal.short(sample_report),
+        terminal.demo(sample_report, [], ""),
+        markdown.render(sample_report, brief=True),
+    ):
+        for rule in ("call-session", "repeat-session", "repeat-in-sight"):
+            assert rule in text
+    assert "same bytes, still visible" not in terminal.short(sample_report)
+
+
+def test_the_ladder_of_rtk_only_goes_down(sample_report: Report) -> None:
+    section = next(found for found in outline.outline(sample_report) if found.key == "rtk")
+    ladder, beside = section.tables
+
+    commands = [int(row[1].split()[0]) for row in ladder.rows]
+    assert commands == sorted(commands, reverse=True)
+    assert {row[1].split()[2] for row in ladder.rows} == {"943"}
+    assert [row[0].split(":")[0] for row in beside.rows if "reads" in row[0]] == ["reads alone"]
+    # rtk.md: `rtk proxy` and `rtk bypass`
+    assert any("Counted apart: 9 runs" in note for note in section.notes)

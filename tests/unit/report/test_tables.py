@@ -8,7 +8,7 @@ import json
 import os
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -16,10 +16,8 @@ from rich.cells import cell_len
 
 from dedupstats.errors import DedupstatsError, UsageError
 from dedupstats.report import tables
+from dedupstats.report.grid import definitions
 from dedupstats.report.tables import Column, Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COLUMNS = (
     Column("tool"),
@@ -234,3 +232,50 @@ def test_parquet_is_refused_on_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_p
         tables.check_destination("parquet", None)
     tables.check_destination("parquet", tmp_path / "x")
     tables.check_destination("csv", None)
+
+
+# -- formats by name -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "output", "chosen"),
+    [
+        (None, None, "table"),
+        ("csv", None, "csv"),
+        (None, "a.txt", "table"),
+        (None, "a.md", "md"),
+        (None, "a.markdown", "md"),
+        (None, "a.b.CSV", "csv"),
+        (None, "a.json", "json"),
+        (None, "a.parquet", "parquet"),
+        ("json", "a.csv", "json"),
+        ("table", "a.foo", "table"),
+    ],
+)
+def test_the_file_s_name_tells_the_format(
+    form: tables.Format | None, output: str | None, chosen: str
+) -> None:
+    assert tables.table_format(form, None if output is None else Path(output)) == chosen
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a", "csv", ".csv"])
+def test_a_name_that_tells_no_format(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        tables.table_format(None, Path(name))
+    assert caught.value.hint == "end it in .txt, .md, .csv, .json or .parquet, or give --format"
+
+
+# -- names with what they mean -------------------------------------------------------------------------------
+
+
+def test_definitions_wrap_below_themselves() -> None:
+    rows = [("id", "BIGINT", "key of the one unit that it is"), ("x_y", "TEXT", "")]
+    #               column 16 is where meanings begin; 24 are left
+    assert definitions("view: about", rows, 39) == (
+        "view: about\n  id   BIGINT  key of the one unit that\n               it is\n  x_y  TEXT"
+    )
+
+
+def test_definitions_stand_below_where_there_is_little_room() -> None:
+    rows = [("id", "BIGINT", "key of the one unit that it is")]
+    assert definitions("v", rows, 30) == "v\n  id  BIGINT\n    key of the one unit that\n    it is"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dedupstats.model import Provenance, ReadOnly
 from dedupstats.sources import SOURCES, all_sources
 from dedupstats.sources.base import Names, hash64, mix64
-from dedupstats.sources.measure import class_counts, measure, sha64, to_bytes, to_storable
+from dedupstats.sources.measure import SHORT, class_counts, measure, sha64, to_bytes, to_storable
 
 ANY_TEXT = st.text(st.characters(codec=None))
 """Lone surrogates and NUL included."""
@@ -81,6 +81,14 @@ def test_measuring_against_counting_by_hand(text: str) -> None:
     )
     assert (found.letters, found.digits, found.newlines, found.other_ascii, found.non_ascii) == counts
     assert class_counts(data) == counts
+
+
+@given(ANY_TEXT.filter(bool))
+def test_long_texts_are_counted_as_short_ones_are(text: str) -> None:
+    part = measure(text + "\n")
+    times = SHORT // part.bytes + 1
+    assert part.bytes <= SHORT < part.bytes * times
+    assert measure((text + "\n") * times)[2:] == tuple(number * times for number in part[2:])
 
 
 def test_what_is_hashed_beside_the_text_changes_no_size() -> None:

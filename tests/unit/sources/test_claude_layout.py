@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.claude import Transcript, of, records, unit_of
 
 from dedupstats.model import Context
-from dedupstats.sources.base import Claim
-from dedupstats.sources.claude_code import ClaudeCode
+from dedupstats.sources.base import Claim, Names, Reading
+from dedupstats.sources.claude_code import ClaudeCode, _UnitReader
+from dedupstats.sources.claude_code.tools import Calls
 from dedupstats.sources.probe import Probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pytest
 
 HOME = Path("/home/u")
 SESSION = "0f0e0d0c-0000-4000-8000-000000000001"
@@ -49,6 +53,26 @@ def test_a_list_of_configuration_folders() -> None:
         "/home/u/.claude/projects",
         "/home/u/.config/claude/projects",
     ]
+
+
+def test_a_configuration_folder_of_a_user_who_is_not_there() -> None:
+    assert places({"CLAUDE_CONFIG_DIR": "~nosuch/x"})[0] == "~nosuch/x/projects"
+
+
+def test_a_folder_of_subagents_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Transcript(SESSION)
+    made.read("t1", "a", "x")
+    path = made.write(tmp_path / f"{SESSION}.jsonl")
+    calls = Calls(Reading(Names()))
+    has_agent = _UnitReader(unit_of(path), calls)._has_agent(str(path))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", refuse)
+        found = has_agent("a1")
+    assert found is False
 
 
 def test_places_on_windows() -> None:

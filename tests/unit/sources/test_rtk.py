@@ -165,6 +165,28 @@ def test_command_texts_are_left_out_on_demand(tmp_path: Path) -> None:
     assert bare == full._replace(original=None, rtk=None)
 
 
+@pytest.mark.parametrize(
+    ("rtk", "name", "bare_name"),
+    [
+        ("rtk git status", "rtk git", "rtk git"),
+        ("rtk read", "rtk read", "rtk read"),
+        ("rtk proxy cat secret.txt", "rtk proxy", "rtk proxy"),
+        ("rtk fallback: ./secret.sh", "rtk fallback:", "rtk fallback:"),
+        ("rtk ./secret.sh (passthrough)", "rtk ./secret.sh", "rtk (other)"),
+        ("rtk:passthrough ./secret.sh", "rtk:passthrough ./secret.sh", "rtk (other)"),
+        ("rtk ", "rtk", "rtk (other)"),
+    ],
+)
+def test_names_that_a_person_typed_are_left_out_on_demand(
+    tmp_path: Path, rtk: str, name: str, bare_name: str
+) -> None:
+    path = write_history(tmp_path / "history.db", commands=[STATUS._replace(rtk_cmd=rtk)])
+    (bare,) = commands_of(path, Reading(Names(), keep_targets=False))
+    (full,) = commands_of(path)
+    assert (full.rtk_name, bare.rtk_name) == (name, bare_name)
+    assert (bare.is_read, bare.is_recovery) == (full.is_read, full.is_recovery)
+
+
 def test_text_that_is_no_utf_8(tmp_path: Path) -> None:
     texts = [b"cat caf\xe9", b"cat caf\xe8"]
     commands = [STATUS._replace(original_cmd=text, rtk_cmd="rtk read") for text in texts]
@@ -504,6 +526,15 @@ def test_editors_with_a_home_of_their_own(tmp_path: Path) -> None:
         "~/snap/code/174/.local/share/rtk/history.db",
         "~/snap/code/175/.local/share/rtk/history.db",
     ]
+
+
+@pytest.mark.parametrize("there", [".local/share/rtk", "snap/code/175/.local/share/rtk"])
+def test_the_working_directory_counts_only_if_there_is_no_other_database(tmp_path: Path, there: str) -> None:
+    assert HERE.items() <= places(tmp_path, "linux").items()
+    (tmp_path / there).mkdir(parents=True)
+    assert HERE.items() <= places(tmp_path, "linux").items()
+    (tmp_path / there / "history.db").touch()
+    assert not HERE.items() <= places(tmp_path, "linux").items()
 
 
 def test_a_place_named_twice_is_listed_once(tmp_path: Path) -> None:

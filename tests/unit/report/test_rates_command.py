@@ -1,0 +1,85 @@
+"""`dedupstats rates`: what its outputs say beside the figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.command import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "DEDUPSTATS_DB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TZ", "UTC")
+
+
+def test_the_heading_says_what_was_asked_for(sample_store: Path) -> None:
+    ran = run("rates", "--db", str(sample_store), "--tool", "Read", "--tool", "Grep", "--since", "2026-11-09")
+
+    assert ran.out.startswith(
+        "Repeats among tool results by tool (from 2026-11-09 00:00 (UTC), tool Read or Grep), 2026-11-09 to "
+    )
+    assert "1 record was skipped when read, in the whole store: " in ran.out
+    whole = run("rates", "--db", str(sample_store)).out
+    assert whole.startswith("Repeats among tool results by tool, 2026-11-02 to ")
+    assert "1 record was skipped when read: " in whole
+    assert "copies (" in whole
+    assert "that another session or file holds too." in whole
+
+
+def test_names_of_rules_are_whole_in_markdown(sample_store: Path) -> None:
+    ran = run("rates", "--db", str(sample_store), "--format", "md")
+
+    assert (
+        "| call-session n (% bytes) | repeat-session n (% bytes) | repeat-in-sight n (% bytes) |" in ran.out
+    )
+
+
+@pytest.mark.parametrize("key", ["exact", "normalised"])
+def test_programs_get_the_key_and_one_word_for_the_floor(sample_store: Path, key: str) -> None:
+    flat = run("rates", "--db", str(sample_store), "--key", key, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(flat.out)))
+
+    assert {row["key"] for row in rows} == {key}
+    assert {"floor_bytes", "repeat_session_floor_bytes"} <= set(rows[0])
+    found = json.loads(run("rates", "--db", str(sample_store), "--key", key, "--format", "json").out)
+    assert found["key"] == key
+    assert {"floor", "rules_floor"} <= set(found["total"])
+    report = json.loads(run("report", "--db", str(sample_store), "--format", "json").out)
+    assert "floor" in report["rules"][0]
+
+
+def test_targets_and_sessions_say_more_than_their_name(sample_store: Path) -> None:
+    database = str(sample_store)
+    targets = run("rates", "--db", database, "--by", "target", "--limit", "3", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(targets.out)))
+    assert [(row["target"], row["tool"]) for row in rows[:1]] == [("orders.py", "Read")]
+    assert rows[3]["target"].endswith(" others")
+    assert sum(int(row["results"]) for row in rows) == 220
+
+    whole = run("rates", "--db", database, "--by", "target", "--full-paths", "--format", "csv")
+    assert next(csv.DictReader(io.StringIO(whole.out)))["target"].startswith("/")
+
+    (session, *_) = csv.DictReader(
+        io.StringIO(run("rates", "--db", database, "--by", "session", "--format", "csv").out)
+    )
+    assert (session["project"], session["begun"]) == ("tansy", "2026-11-16")
+    only = run("rates", "--db", database, "--session", session["session"][:8])
+    assert f"(session {session['session'][:8]})" in only.out
+
+
+def test_a_window_that_ends_before_it_begins_is_wrong_use(sample_store: Path) -> None:
+    for command in ("rates", "report"):
+        ran = run(command, "--db", str(sample_store), "--since", "2026-11-10", "--until", "2026-11-08")
+        assert (ran.code, ran.out) == (2, "")
+        assert "--since 2026-11-10 is not before --until 2026-11-08" in ran.err
+    one_day = run("rates", "--db", str(sample_store), "--since", "2026-11-09", "--until", "2026-11-09")
+    assert one_day.code == 0
