@@ -113,9 +113,10 @@ def views() -> str:
 
 _FLOOR = f"""\
 "Floor": {rates.FLOOR_BYTES} bytes. The marker that stands in place of a repeat is about as long as
-a shorter result, so that leaving one out saves nothing; figures with `floor` count results of at least that many bytes alone.
-"Repeatable": what could be a repeat at all, text (whole or truncated in place) without an error; images,
-empty results, stubs of the host, texts spilled to a file or masked are counted and never a repeat.
+a shorter result, so that leaving one out saves nothing; figures with `floor` count results of at least
+that many bytes alone. "Repeatable": what could be a repeat at all, text (whole or truncated in place)
+without an error; images, empty results, stubs of the host, texts spilled to a file or masked are counted
+and never a repeat.
 """
 _TRIPLES = {
     "": "all results of the group, of every class, copies left out: the denominator of every share",
