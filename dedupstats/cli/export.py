@@ -21,7 +21,8 @@ def export(
 ) -> None:
     """Write every view of the store as a Parquet file.
 
-    They hold paths and commands as the logs do (but for `import --no-targets`): think before sharing.
+    They hold paths and commands as the logs do; after `import --no-targets` still the paths of log files and
+    the working directories. Think before sharing.
 
     Example: dedupstats export parquet/
     """

@@ -101,7 +101,9 @@ def _transcripts(store: Store) -> list[str]:
             "n.name as context, e.ordinal, e.seq, e.turn, e.line, e.tool, e.class, e.bytes, e.lines, "
             f"e.read_only, e.is_copy as copy, e.left_at, {letters['rules']} as rules, "
             f"{letters['marks']} as marks, e.rtk_mode as rtk, left(ledger_session, 8) as ledger, "
-            "left(replace(replace(e.target, e.project || '/', ''), e.project || '\\', ''), 50) as target "
+            # a project's drive letter is in lower case, a target is as it was typed
+            "left(replace(replace(e.target, e.project || '/', ''), "
+            "upper(e.project[1]) || e.project[2:] || '\\', ''), 50) as target "
             "from emission e join emission_repeat using (emission_key) join named n using (context_key)",
         ),
         _block(
