@@ -19,12 +19,12 @@ $(VENV)/.python:
 
 $(VENV)/.run: pyproject.toml $(VENV)/.python
 	@echo "Installing into $(VENV); the first time this takes about a minute."
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.python
 	@echo "Installing into $(VENV), with what the tests need; the first time this takes some minutes."
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
 
 demo: $(VENV)/.run ## Import sample_data/ into a fresh store, print the first screen, write reports to out/
