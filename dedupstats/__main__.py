@@ -21,9 +21,12 @@ def main() -> None:
         app()
     except DedupstatsError as error:
         sys.stdout.flush()
-        print(f"dedupstats: {error.message}", file=sys.stderr)  # noqa: T201
+        # messages may quote what stands in a log
+        from dedupstats.report.text import safe_text
+
+        print(f"dedupstats: {safe_text(error.message)}", file=sys.stderr)  # noqa: T201
         if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)  # noqa: T201
+            print(f"  {safe_text(error.hint)}", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # the reader has seen enough; nothing more can be written, not even at the interpreter's end

@@ -129,15 +129,15 @@ class _Import:
         try:
             for record in self.sources[unit.source].read(unit, self.reading):
                 rows.take(record)
-        except UnreadableUnitError as error:
+        except Exception as error:  # noqa: BLE001 - one hostile log must not cost the others
             first = unit.files[0].path
+            if not isinstance(error, UnreadableUnitError):
+                # a fault of ours: said as such, and the log keeps the rows that it had
+                error = UnreadableUnitError(f"not understood ({type(error).__name__}: {str(error)[:200]})")
             fault = unreadable(first, error)
             self.summary.unreadable.append(fault)
             self.batch.note_unreadable(unit.source, unit.key, first, fault.reason)
             return
-        except Exception as error:
-            error.add_note(f"while reading {unit.key}")
-            raise
         for path, reason in rows.finish().items():
             self.summary.unreadable.append(Unreadable(path, reason))
             self.batch.note_unreadable(unit.source, unit.key, path, reason)

@@ -265,6 +265,12 @@ def deliver(data: str | bytes, output: Path | None) -> None:
         sys.exit(0)
 
 
+def _is_database(path: Path) -> bool:
+    """Whether a file is a DuckDB file: a store must not be lost to a slip of the keyboard."""
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
 def write_file(path: Path, data: str | bytes) -> None:
     """Write a file through a temporary one beside it, so that a reader sees the old or the new one.
 
@@ -274,6 +280,8 @@ def write_file(path: Path, data: str | bytes) -> None:
     content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     target = Path(os.path.realpath(path.expanduser()))
     try:
+        if target.is_file() and _is_database(target):
+            raise DedupstatsError(f"{path} is a DuckDB file and stays as it is", "name another file with -o")
         if target.exists() and not (target.is_file() or target.is_dir()):
             target.write_bytes(content)  # a device or a pipe cannot be replaced
             return

@@ -22,7 +22,8 @@ from support.claude import Transcript
 from support.command import Ran, run
 from support.snapshot import duplicates, everything, unbalanced
 
-from dedupstats import import_paths, open_store
+from dedupstats import DedupstatsError, import_paths, open_store
+from dedupstats.report.tables import write_file
 from dedupstats.store import MIGRATIONS
 
 READERS = [
@@ -557,3 +558,26 @@ def test_files_and_folders_of_somebody_else(tmp_path: Path) -> None:
     (logs / "closed").chmod(0o755)
     refused_files = [(name, "Permission denied") for name in ("closed", "history.db", "s1.jsonl")]
     assert ran.stdout.strip() == f"2 {refused_files}"
+
+
+def test_a_log_that_no_reader_understands_costs_only_itself(tmp_path: Path) -> None:
+    """A row whose `type` is a list, and one byte that is no UTF-8 inside a block: both once ended the run."""
+    good = log("good", "x" * 300).write(tmp_path / "good.jsonl")
+    odd = tmp_path / "odd.jsonl"
+    odd.write_bytes(good.read_bytes().replace(b'"good"', b'"odd"') + b'{"type":["x"],"sessionId":"odd"}\n')
+    with open_store(":memory:") as store:
+        summary = import_paths(store, [tmp_path])
+        assert store.query("select distinct session_id from emission where session_id = 'good'") == [
+            ("good",)
+        ]
+        assert all(path == str(odd) for path, _ in summary.unreadable)
+
+
+def test_an_output_never_replaces_a_store(tmp_path: Path) -> None:
+    db = tmp_path / "a.duckdb"
+    with open_store(db):
+        pass
+    before = db.read_bytes()
+    with pytest.raises(DedupstatsError, match="is a DuckDB file and stays as it is"):
+        write_file(db, "text")
+    assert db.read_bytes() == before

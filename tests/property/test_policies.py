@@ -179,13 +179,14 @@ def test_nothing_dangles_where_compactions_are_the_only_boundaries(revision: str
 def test_bounds_elide_exactly_what_is_in_sight(name: str, steps: Steps) -> None:
     shown: list[Emission] = []
     for emission, decision in answers(made(name), steps):
-        may = emission.repeatable
+        may = emission.repeatable and not emission.is_error
         if name == "safe":
-            may = may and emission.read_only and not emission.is_error
+            may = may and emission.read_only
         in_sight = any(
             copy.context == emission.context
             and copy.sha64 == emission.sha64
             and copy.repeatable
+            and not copy.is_error
             and copy.left_at > emission.ordinal
             for copy in shown
         )

@@ -527,7 +527,8 @@ def _conversation(path: Path, root: str, items: list[Item]) -> list[Result]:
             session=f"docker_agent {root}",
             arrival=(clock, str(path), item.line, 0),
             twin=(message["tool_call_id"], message.get("created_at"), json.dumps(message, sort_keys=True)),
-            rank=(_time(message.get("created_at")), str(path), item.line),
+            # of a database and an export of it the database is the original (D16)
+            rank=(_time(message.get("created_at")), path.suffix == ".json", str(path), item.line),
         )
         result.in_sight = [earlier for at, earlier in results.items() if at >= start]
         results[place] = result
