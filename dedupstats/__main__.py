@@ -32,6 +32,9 @@ def main() -> None:
         # the reader has seen enough; nothing more can be written, not even at the interpreter's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        print(f"dedupstats: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        sys.exit(3)
     except KeyboardInterrupt:
         print("dedupstats: interrupted; what was committed stays", file=sys.stderr)  # noqa: T201
         sys.exit(130)

@@ -155,6 +155,10 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longer lines are skipped and counted without being held."""
 
 
+LATEST = 7_258_118_400_000_000
+"""Year 2200 in UTC microseconds: what claims to be later, or before 1970, is no time at all."""
+
+
 @dataclass(slots=True)
 class Reading:
     """How a unit is to be read."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput, Skipped
-from dedupstats.sources.base import Capabilities, Claim, Place, hash64
+from dedupstats.sources.base import LATEST, Capabilities, Claim, Place, hash64
 from dedupstats.sources.measure import sha64, to_storable
 from dedupstats.sources.probe import Probe
 from dedupstats.sources.rtk_rules import ROWS
@@ -403,4 +403,5 @@ def _microseconds(stamp: str) -> int | None:
         at = datetime.fromisoformat(second + (zone or "Z"))
     except ValueError:
         return None
-    return (at - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
+    found = (at - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
+    return found if 0 < found < LATEST else None

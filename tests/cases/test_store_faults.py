@@ -581,3 +581,16 @@ def test_an_output_never_replaces_a_store(tmp_path: Path) -> None:
     with pytest.raises(DedupstatsError, match="is a DuckDB file and stays as it is"):
         write_file(db, "text")
     assert db.read_bytes() == before
+
+
+def test_a_session_that_begins_with_a_pasted_image_is_recognised(tmp_path: Path) -> None:
+    row = (
+        '{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"'
+        + "x" * 300_000
+        + '"},"uuid":"u0","sessionId":"s1"}\n'
+    )
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(row.encode() + log("s1", "x" * 300).write(tmp_path / "rest.txt").read_bytes())
+    with open_store(":memory:") as store:
+        import_paths(store, [path])
+        assert store.query("select count(*) from emission") == [(1,)]

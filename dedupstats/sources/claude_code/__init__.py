@@ -42,8 +42,8 @@ MARKS = {
     "bridge-session": ("sessionId", "bridgeSessionId"),
 }
 """members by which rows outside the tree are known (section 2)"""
-HEAD_MARKS = (b'"parentUuid":', b'"isSidechain":', b'"sessionId":')
-"""what stands near the beginning of a row that is longer than the head of a probe"""
+HEAD_MARKS = (b'"parentUuid":', b'"isSidechain":')
+"""what stands near the beginning of a row that is longer than the head of a probe (a pasted image)"""
 MARKED_HEAD = 4096
 
 

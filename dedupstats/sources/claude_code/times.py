@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from dedupstats.sources.base import LATEST
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 EARLIEST = 0
-LATEST = 7_258_118_400_000_000
-"""year 2200: a larger number is no time, however its unit is read"""
 UNITS = ((100_000_000_000, 1_000_000), (100_000_000_000_000, 1_000), (100_000_000_000_000_000, 1))
 """numbers below the first are seconds (until the year 5138), then milliseconds, then microseconds"""
 MEMO_HOURS = 4096

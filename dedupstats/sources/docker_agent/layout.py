@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.errors import UnreadableUnitError
+from dedupstats.sources.base import LATEST
 from dedupstats.sources.docker_agent.messages import text_of, truth
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _PER_SECOND = 1_000_000
 _MILLISECONDS_FROM = 10**11
 _MICROSECONDS_FROM = 10**14
 _NANOSECONDS_FROM = 10**17
-_END_OF_TIME = 253_402_300_800 * _PER_SECOND
 
 
 class Item(NamedTuple):
@@ -120,7 +120,7 @@ def micros(value: Any) -> int | None:
             found = int(value) if value < _NANOSECONDS_FROM else int(value) // 1000
     else:
         return None
-    return found if 0 < found < _END_OF_TIME else None
+    return found if 0 < found < LATEST else None
 
 
 def is_database(tables: Mapping[str, frozenset[str]]) -> bool:

@@ -17,7 +17,7 @@ from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, Rt
 from dedupstats.sources.base import Claim, FileInfo, Names, Reading, Unit, hash64
 from dedupstats.sources.measure import measure
 from dedupstats.sources.probe import Probe
-from dedupstats.sources.rtk import Rtk
+from dedupstats.sources.rtk import Rtk, _microseconds
 
 STAMP = "2026-05-04T08:00:00+00:00"
 STATUS = Command(STAMP, "git status", "rtk git status", 88, 22, 66, 7, "/home/u/p")
@@ -540,3 +540,8 @@ def test_the_working_directory_counts_only_if_there_is_no_other_database(tmp_pat
 def test_a_place_named_twice_is_listed_once(tmp_path: Path) -> None:
     path = tmp_path / ".local/share/rtk/history.db"
     assert list(places(tmp_path, "linux", RTK_DB_PATH=str(path))) == ["$RTK_DB_PATH", "./rtk/history.db"]
+
+
+@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"])
+def test_times_that_no_calendar_of_ours_holds_are_no_times(stamp: str) -> None:
+    assert _microseconds(stamp) is None
