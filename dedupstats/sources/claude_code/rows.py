@@ -159,7 +159,7 @@ def prepare(value: dict[str, Any]) -> dict[str, Any]:
     Rows of types that nobody has seen yet keep their type only, whatever else is in them (fault case P08).
     """
     kind = value.get("type")
-    if kind not in TREE_TYPES:
+    if not isinstance(kind, str) or kind not in TREE_TYPES:
         return {name: value[name] for name in ("type", "sessionId") if isinstance(value.get(name), str)}
     row = dict(value)
     for name in ("attachment", "data", "forkedFrom"):

@@ -122,7 +122,8 @@ def parts(content: Shown) -> Parts:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Raw):
-        return json.loads(bytes(value))
+        # msgspec passes raw JSON on unseen: a byte that is no UTF-8 is shown as a replacement mark
+        return json.loads(bytes(value).decode("utf-8", "replace"))
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return value
