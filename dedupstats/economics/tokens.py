@@ -114,7 +114,8 @@ class Estimate(NamedTuple):
 class Sized(NamedTuple):
     """A step with sizes: the first answer's and its entries'."""
 
-    output: float
+    output: float | None
+    """None: there is no telling"""
     estimates: list[Estimate]
 
 
@@ -201,7 +202,7 @@ def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
         Estimate(size if entry.extra else size * factor, _level(entry, fallback), size)
         for entry, size in zip(step.entries, alone, strict=True)
     ]
-    return Sized(output if output is not None else float(step.output or 0), estimates)
+    return Sized(output, estimates)
 
 
 def _measured(step: Step, net: float, alone: list[float], fallback: Level) -> list[Estimate]:

@@ -71,7 +71,7 @@ def test_growth_anchors_vector_7() -> None:
     assert level == Level.ANCHORED
     assert found == pytest.approx(weight * 1_807.751 + (1 - weight) * classes, abs=0.01)
     # what is left is the answer's: a step is a sum
-    assert size_step(step, CLAUDE_4_6).output + found == pytest.approx(2_000)
+    assert (size_step(step, CLAUDE_4_6).output or 0) + found == pytest.approx(2_000)
 
 
 def test_a_negative_net_measures_nothing_vector_8() -> None:
@@ -207,7 +207,7 @@ steps = st.builds(
 def test_no_size_is_negative_and_what_is_measured_adds_up(step: Step, family: Family | None) -> None:
     sized = size_step(step, family)
     assert len(sized.estimates) == len(step.entries)
-    assert sized.output >= 0
+    assert sized.output is None or sized.output >= 0
     assert all(found.tokens >= 0 for found in sized.estimates)
     measured = {Level.EXACT, Level.SPLIT} & {
         found.level
@@ -216,6 +216,7 @@ def test_no_size_is_negative_and_what_is_measured_adds_up(step: Step, family: Fa
     }
     if measured:
         assert step.growth is not None
+        assert sized.output is not None
         assert sum(found.tokens for found in sized.estimates) + sized.output == pytest.approx(step.growth)
 
 
