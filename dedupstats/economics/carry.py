@@ -7,7 +7,7 @@ The pieces tile each prompt, so that their charges add up to what the requests r
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dedupstats.economics.prompt import Array
     from dedupstats.economics.tokens import Estimate
 
+    Indices = np.ndarray[Any, np.dtype[np.intp]]
     FamilyOf = Callable[[str | None], Family | None]
 
 TTL_OPENAI = 600.0
@@ -128,7 +129,9 @@ def carry(
     for leg in legs(events):
         asked = leg.after or leg.before
         family = families(asked.model if asked else None)
-        is_other = leg.before is not None and families(leg.before.model) is not family
+        earlier = families(leg.before.model) if leg.before else None
+        # an unknown tokenizer is taken to count as the others do
+        is_other = earlier is not None and family is not None and earlier is not family
         placing.take(leg, family, is_other=is_other)
         if leg.after is not None:
             meter.charge(leg, leg.after, family)
@@ -198,8 +201,6 @@ class _Meter:
         if not len(pieces):
             return
         charged = placing.prompt.charges(usage)
-        again = placing.prompt.charges(usage, expired) if expired else np.zeros_like(charged)
-        again[0] = 0.0
         prices = None if rates is None else _vector(rates)
         tokens = charged.sum(axis=0)
         while len(placing.category_of) > self._totals.shape[1]:
@@ -214,33 +215,41 @@ class _Meter:
         if asked.usage is None:
             self._totals[PARTS + 3, pieces] += tokens
         category = np.asarray(placing.category_of, dtype=np.intp)[pieces]
-        by_category = [
-            np.bincount(category, weights=row, minlength=len(placing.categories))
-            for row in (*charged, *again)
-        ]
-        for number in np.unique(category):
-            parts, repeated = (
-                np.array([row[number] for row in rows]) for rows in (by_category[:PARTS], by_category[PARTS:])
-            )
-            self.shares.append(
-                ShareCost(
-                    asked.key,
-                    placing.categories[number],
-                    Parts(*map(float, parts)),
-                    None if prices is None else float(prices @ parts),
-                    float(repeated.sum()),
-                    None if prices is None else float(prices @ repeated),
-                )
-            )
+        parts = _by_category(charged, category, len(placing.categories))
+        again = np.zeros_like(parts)
+        if expired:
+            charged_again = placing.prompt.charges(usage, expired)
+            again = _by_category(charged_again, category, len(placing.categories))
+            again[0] = 0.0
+        met = np.flatnonzero(parts.any(axis=0))
+        sums = again.sum(axis=0)
+        if prices is None:
+            paid = paid_again = [None] * len(met)
+        else:
+            paid, paid_again = (prices @ parts)[met].tolist(), (prices @ again)[met].tolist()
+        columns = zip(
+            met.tolist(), parts[:, met].T.tolist(), paid, sums[met].tolist(), paid_again, strict=True
+        )
+        self.shares.extend(
+            ShareCost(asked.key, placing.categories[number], Parts(*own), *costs)
+            for number, own, *costs in columns
+        )
 
     def entries(self) -> list[EntryCost]:
         """Every emission of the context with what it cost."""
         found = []
+        totals = self._totals.T.tolist()
         for key, piece, size in self._placing.results:
-            held = self._totals[:, piece] if piece < self._totals.shape[1] else np.zeros(PARTS + 4)
-            *parts, requests, cost, unpriced, modelled = map(float, held)
+            # those that came after the last request have no column
+            held = totals[piece] if piece < len(totals) else [0.0] * (PARTS + 4)
+            *parts, requests, cost, unpriced, modelled = held
             found.append(EntryCost(key, size, int(requests), Parts(*parts), cost, unpriced, modelled))
         return found
+
+
+def _by_category(charged: Array, category: Indices, count: int) -> Array:
+    """Charges by category instead of by piece."""
+    return np.array([np.bincount(category, weights=row, minlength=count) for row in charged])
 
 
 def _vector(rates: Rates) -> Array:

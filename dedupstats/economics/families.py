@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from dedupstats.economics.model_ids import bare, parse
@@ -148,6 +149,7 @@ _VERSION = re.compile(r"-(\d{1,2})(?:-(\d{1,2}))?(?=-|$)")
 _OPENAI = re.compile(r"gpt-|o\d|codex")
 
 
+@cache
 def family_of(model: str | None) -> Family | None:
     """The family of a model by its id; None: its tokenizer is not known (level 4).
 
