@@ -16,7 +16,7 @@ from dedupstats.economics.events import legs, step_of
 from dedupstats.economics.families import OPENAI, family_of
 from dedupstats.economics.placing import Placing
 from dedupstats.economics.prompt import PARTS
-from dedupstats.economics.tokens import Step, clean_single, exact_net, output_of
+from dedupstats.economics.tokens import Step, clean_single, exact_net, has_hidden, output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -100,7 +100,9 @@ def exact_ratios(events: Iterable[Event], families: FamilyOf = family_of) -> lis
         family = families(leg.after.model if leg.after else None)
         step = step_of(leg)
         place, net = clean_single(step), exact_net(step)
-        if family is not None and place is not None and net is not None and not step.entries[place].is_image:
+        if family is None or place is None or net is None or has_hidden(step, step.output):
+            continue
+        if not step.entries[place].is_image:
             found.append(net / family.tokens(step.entries[place].counts))
     return found
 

@@ -86,7 +86,8 @@ class Placing:
                 sizes = sum(size.tokens for size in sized.estimates)
                 output = (sized.output or 0.0) if has_answer else 0.0
                 self._fit(max(usage.prompt - output - sizes, 0.0), is_other=is_other)
-            self._go_on(leg, usage.prompt, pieces, sized, has_answer=has_answer)
+            most = sum(one.entry.most for one in entered)
+            self._go_on(leg, usage.prompt, pieces, sized, most=most, has_answer=has_answer)
         self._was_modelled = usage is None
 
     # -- what leaves --------------------------------------------------------------------------------------
@@ -128,7 +129,9 @@ class Placing:
         self.prompt.add(self._share(FLOOR), max(target - sum(sizes), 0.0))
         self._fill(pieces, sizes, target)
 
-    def _go_on(self, leg: Leg, target: float, pieces: list[int], sized: Sized, *, has_answer: bool) -> None:
+    def _go_on(
+        self, leg: Leg, target: float, pieces: list[int], sized: Sized, *, most: float, has_answer: bool
+    ) -> None:
         sizes = [size.tokens for size in sized.estimates]
         whole = sum(sizes)
         output = (sized.output or 0.0) if has_answer else 0.0
@@ -140,6 +143,10 @@ class Placing:
         elif has_answer and (sized.output is None or (not whole and not _is_known(leg.before))):
             output = max(room - whole, 0.0)
         self.prompt.add(self._share(OUTPUT), output)
+        room = target - self.prompt.end
+        if room > most:
+            # what entered cannot be as large: the rest is in no log (5.2, trap 4)
+            self.prompt.add(self._share(META), room - whole)
         self._fill(pieces, sizes, target)
 
     def _fit(self, end: float, *, is_other: bool) -> None:

@@ -49,6 +49,9 @@ BANDS = {
 FRAMING = 11
 """Tokens around a result, which a marker has as well (2.3)."""
 
+MOST_FRAMING = 64
+"""Tokens around a result at most (5.3: 90 % have 63 or less in the family that has most)."""
+
 _OUTPUT_ERROR, _CLASS_ERROR = 0.25, 0.18
 """Relative errors that weigh growth against character classes in L2 (5.5)."""
 
@@ -88,6 +91,15 @@ class Entry(NamedTuple):
     """no byte count says anything (5.2, trap 5)"""
     extra: Extra | None = None
     """of a known size"""
+    is_whole: bool = True
+    """the log holds all of its text: not true of what the program renders around an attachment"""
+
+    @property
+    def most(self) -> float:
+        """More tokens than this it cannot have: none holds less than a byte."""
+        if self.is_image or self.extra is not None or not self.is_whole:
+            return math.inf
+        return self.counts.bytes + MOST_FRAMING
 
 
 class Step(NamedTuple):
@@ -171,6 +183,18 @@ def clean_single(step: Step) -> int | None:
     return free[0] if len(free) == 1 and step.entries[free[0]].is_result else None
 
 
+def has_hidden(step: Step, output: float | None) -> bool:
+    """Whether more entered than the entries can hold, so that the growth measures something unseen.
+
+    Early versions wrote reminders into the prompt that no log has; whole files, where a command changed many.
+    """
+    if step.growth is None or output is None or not step.entries:
+        return False
+    return step.growth - output - _fixed(step) > sum(
+        entry.most for entry in step.entries if not _is_fixed(entry)
+    )
+
+
 def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
     """Sizes of everything in a step, by the best rule that it allows (5.5).
 
@@ -181,7 +205,8 @@ def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
 
     Returns:
         One estimate per entry, and the size of the first answer. Where the growth is known and positive, all
-        of them add up to it, but for images alone with nothing to measure them.
+        of them add up to it, unless more entered than they can hold, or images alone with nothing to
+        measure them.
 
     Example:
         >>> from dedupstats.economics.families import Counts, Visible
@@ -192,6 +217,12 @@ def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
     alone = [by_classes(entry, family) for entry in step.entries]
     fallback = Level.UNKNOWN if family is None else Level.CALIBRATED
     net = exact_net(step)
+    if step.growth is not None and has_hidden(step, output_of(step, family)):
+        estimates = [
+            Estimate(size, _level(entry, fallback), size)
+            for entry, size in zip(step.entries, alone, strict=True)
+        ]
+        return Sized(output_of(step, family), estimates)
     if net is not None and step.output is not None:
         return Sized(step.output, _measured(step, net, alone, fallback))
     anchored = _anchored(step, family, alone)

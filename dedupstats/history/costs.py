@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 VARIABLE = "DEDUPSTATS_PRICES"
-REVISION = 1
+REVISION = 2
 """Of the rules here and in the economics: a store with figures of another one gets new ones."""
 
 USD = 1e-6
@@ -218,7 +218,8 @@ def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextEvents]]:
         own.append((ordinal, True, line, _ENTRY, len(own), Entered(key, ordinal, Kind.RESULT, tool, entry)))
     for context, before, line, kind, label, *counts in store.query(_ENTERED):
         is_attachment = kind == EnteredKind.ATTACHMENT
-        entry = Entry(Counts(*counts), is_result=False, extra=EXTRAS.get(label) if is_attachment else None)
+        extra = EXTRAS.get(label) if is_attachment else None
+        entry = Entry(Counts(*counts), is_result=False, extra=extra, is_whole=kind == EnteredKind.USER)
         one = Entered(None, None, _KINDS[EnteredKind(kind)], label if is_attachment else None, entry)
         own = placed[context]
         own.append((before, False, line, _ENTRY, len(own), one))

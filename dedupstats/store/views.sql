@@ -175,12 +175,14 @@ from raw.skipped s
 join raw.unit u using (unit_key);
 
 create or replace view request_cost as
-select r.request_key, r.context_key, r.session_key, r.source, r.model, r.ts,
+select r.request_key, r.context_key, r.session_key, r.session_id, r.source, r.context_kind, x.agent,
+    r.project, r.model, r.ts,
     c.read_tokens + c.write_1h_tokens + c.write_5m_tokens + c.uncached_tokens as prompt_tokens,
     c.read_tokens, c.write_1h_tokens, c.write_5m_tokens, c.uncached_tokens, c.input_usd,
     c.output_tokens, c.is_output_known, c.output_usd, c.is_modelled, c.is_expired
 from derived.request_cost c
-join request r using (request_key);
+join request r using (request_key)
+join raw.context x on x.context_key = r.context_key;
 
 create or replace view request_share as
 select s.request_key, s.kind, s.label,

@@ -105,7 +105,7 @@ def test_vector_4_an_hours_writes() -> None:
 
 def test_vector_6_under_a_compaction() -> None:
     events = session_t((10, 5_000, 1_490, 0))
-    events.insert(6, COMPACTION)
+    events[6:7] = [COMPACTION, text(1_500)]
     found = cost(events)
     a = entry(found, A)
     assert a.cost == pytest.approx(7_317)
@@ -194,6 +194,19 @@ def test_a_micro_compaction_takes_what_it_names() -> None:
     events.insert(6, Left(clears=False, is_rewind=False, ordinals=frozenset({A})))
     found = cost(events)
     assert [entry(found, key).requests for key in (A, B, C)] == [2, 2, 2]
+
+
+def test_hidden_text_is_no_results() -> None:
+    events: list[Event] = [
+        asked(1, (5_000, 0, 0, 0), 100),
+        result(A, 0),
+        asked(2, (9_000, 0, 0, 0), 5),
+        text(8),
+        asked(3, (9_505, 0, 0, 0), 5),
+    ]
+    found = cost(events)
+    last = {one.category.kind: one.parts.tokens for one in found.shares if one.key == 3}
+    assert last == {Kind.FLOOR: 5_000, Kind.OUTPUT: 105, Kind.META: 3_900 + 498, Kind.USER: 2}
 
 
 def test_a_clock_that_runs_backwards_expires_nothing() -> None:

@@ -136,6 +136,20 @@ def test_images() -> None:
     assert tokens(Step(None, None, False, NOTHING, [IMAGE])) == [(0, Level.UNKNOWN)]
 
 
+def test_more_than_its_bytes_is_hidden_text() -> None:
+    """An empty result cannot have 5,000 tokens: the program wrote a reminder that is in no log."""
+    for step in (
+        Step(5_100, 100, True, NOTHING, [result(0)]),
+        Step(5_100, None, False, Visible(text_bytes=100), [result(0), result(300, letters=300)]),
+    ):
+        sized = size_step(step, CLAUDE_4_6)
+        assert {found.level for found in sized.estimates} == {Level.CALIBRATED}
+        assert sized.estimates[0].tokens < 20
+    # as many tokens as bytes, and the framing, can be
+    assert tokens(Step(464, 0, True, NOTHING, [result(400)])) == [(464, Level.EXACT)]
+    assert tokens(Step(465, 0, True, NOTHING, [result(400)]))[0][1] == Level.CALIBRATED
+
+
 def test_a_placeholder_is_a_lower_bound() -> None:
     """1.2: the estimate of an answer is not below what the log counted so far."""
     step = Step(5_000, 900, False, Visible(text_bytes=100), [result(9_000, letters=9_000)])

@@ -62,7 +62,7 @@ def session_t(session: str = "s1", *, third: str = "claude-sonnet-4-5-20250929",
     log.result("b", "x" * 1_200)
     log.result("c", "x" * 600)
     log.assistant("done", f"{session}3", usage=(10, 1_000, 6_990, 50), model=third)
-    log.user("and now?")
+    log.user("and now?" * 60)
     log.assistant("yes", f"{session}4", **{"usage": (10, 500, 7_990, 60), "model": model, **last})
     return log
 
@@ -127,8 +127,8 @@ def test_a_request_without_usage_is_modelled(tmp_path: Path, store: Store, usage
     ((modelled, tokens),) = store.query(
         "select is_modelled, prompt_tokens from request_cost order by prompt_tokens desc limit 1"
     )
-    # 8,000, an answer of 50, and "and now?"
-    assert (modelled, tokens) == (True, pytest.approx(8_050 + 12.497 + 0.262 * 6 + 0.858))
+    # 8,000, an answer of 50, and 60 times "and now?"
+    assert (modelled, tokens) == (True, pytest.approx(8_050 + 12.497 + 0.262 * 360 + 0.858 * 60))
     assert store.query("select modelled_tokens from emission_cost where level = 0") == [(1_800,)]
 
 
