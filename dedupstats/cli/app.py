@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dedupstats._version import __version__
-from dedupstats.cli import decide, export, import_, rates, report, sql
+from dedupstats.cli import decide, export, import_, rates, report, spend, sql
 from dedupstats.cli.options import Db
 
 VARIABLE = "DEDUPSTATS_DB"
@@ -54,6 +54,8 @@ def main(
 
 app.command("import")(import_.import_logs)
 app.command("rates")(rates.rates)
+app.command("spend")(spend.spend)
+app.command("top")(spend.top)
 app.command("report")(report.report)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
