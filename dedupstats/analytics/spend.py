@@ -180,7 +180,7 @@ def carrying(store: Store, window: Window) -> Carrying:
         f"{exact_sum('carried_tokens')} as carried from emission_cost group by all), "
         "result as (select e.session_key, c.level, c.tokens, l.carried from emission e "
         "join emission_cost c using (emission_key) join life l using (emission_key) "
-        f"where not e.is_copy and {_qualified(where)}) "
+        f"where not e.is_copy and e.emission_key in (select emission_key from emission where {where})) "
     )
     levels = store.query(
         f"{lives} select level, {exact_sum('tokens')}, {exact_sum('carried')} from result "
@@ -201,11 +201,6 @@ def carrying(store: Store, window: Window) -> Carrying:
 
 
 # -- SQL -----------------------------------------------------------------------------------------------------
-
-
-def _qualified(where: str) -> str:
-    """A window's condition on the view `emission`, in a join where other views have columns called alike."""
-    return where.replace("session_id", "e.session_id")
 
 
 def _group(by: By | None, zone: str) -> str:

@@ -124,7 +124,7 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
     """
     window = window or Window()
     where, values = window.where()
-    where = where.replace("session_id", "e.session_id")
+    where = f"e.emission_key in (select emission_key from emission where {where})"
     ((results, usd),) = store.query(
         f"{_LIVES} select count(*), {exact_sum('l.usd')} from emission e join life l using (emission_key) "
         f"where not e.is_copy and {where}",

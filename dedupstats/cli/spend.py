@@ -1,4 +1,4 @@
-"""`dedupstats spend` and `dedupstats top`: where tokens and money go."""
+"""`dedupstats spend`, `top`, `observed`: where tokens and money go, and what engines have done about it."""
 
 from __future__ import annotations
 
@@ -134,6 +134,54 @@ def top(
         deliver(json_document(asdict(found)), output)
     else:
         deliver(written(spend_tables.top_flat(found), form), output)
+
+
+def observed(
+    since: Since = None,
+    until: Until = None,
+    tz: Tz = None,
+    agent: Agent = None,
+    project: Project = None,
+    model: Model = None,
+    session: Session = None,
+    form: Form = None,
+    output: Output = None,
+    db: Db = None,
+) -> None:
+    """What engines that already run have done: markers found in your logs.
+
+    Whether the text that a marker stands for could still be seen, what it saved, and whether the model read
+    the same target again, beside how often it does so after an identical result shown in full.
+
+    Example: dedupstats observed --since 30d
+    """
+    from dataclasses import asdict
+
+    from dedupstats.analytics.observed import observed as find
+    from dedupstats.analytics.window import check_names
+    from dedupstats.report import observed_tables
+    from dedupstats.report.tables import deliver, json_document, table_format, written
+
+    form = table_format(form, output)
+    window = window_of(
+        since=since,
+        until=until,
+        tz=tz,
+        agent=agent,
+        project=project,
+        tool=None,
+        model=model,
+        session=session,
+    )
+    with priced(db) as store:
+        check_names(store, window)
+        found = find(store, window=window)
+    if form in {"table", "md"}:
+        _print([observed_tables.people_table(found)], form, output)
+    elif form == "json":
+        deliver(json_document(asdict(found) | {"notes": observed_tables.notes(found)}), output)
+    else:
+        deliver(written(observed_tables.flat_table(found), form), output)
 
 
 @contextmanager
