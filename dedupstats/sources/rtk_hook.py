@@ -22,7 +22,7 @@ command whatever is in it; no text raises.
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from dedupstats.sources.rtk_rules import (
@@ -528,11 +528,6 @@ def session_offset(rewritten: str) -> int | None:
     return match.end() if match else None
 
 
-# Longer commands are rare and seldom repeated, and would make the size of the memo depend on its content.
-_MEMO_LENGTH: Final = 2048
-_MEMO_ENTRIES: Final = 1 << 14
-
-
 def hooked(command: str) -> Hooked:
     """What the hook of 0.44.2, the release nearest to session output dedup, does with a command.
 
@@ -542,10 +537,6 @@ def hooked(command: str) -> Hooked:
     Returns:
         The rewrite and what of the output a replay of dedup can decide on.
     """
-    return _memo(command) if len(command) <= _MEMO_LENGTH else _hooked(command)
-
-
-def _hooked(command: str) -> Hooked:
     rewritten = rewrite(command)
     if rewritten is None:
         return Hooked(None, None, "no")
@@ -567,9 +558,6 @@ def _hooked(command: str) -> Hooked:
         return Hooked(rewritten, None, "no_session")
     identity, single = _identity(rtk.text)
     return Hooked(rewritten, identity, "exact" if silent and single and not rtk.piped else "mixed")
-
-
-_memo = lru_cache(maxsize=_MEMO_ENTRIES)(_hooked)
 
 
 class _Part(NamedTuple):
