@@ -78,7 +78,7 @@ def import_paths(
     try:
         store.query(f"set memory_limit = '{IMPORT_MEMORY}'")
         store.query("set checkpoint_threshold = '1GB'")
-        with ExitStack() as probes:
+        with _no_collector(), ExitStack() as probes:
             roots = run.plan.roots(paths, os.environ if environment is None else environment)
             run.read(run.plan.units(roots, probes), progress)
         run.finish()
@@ -104,23 +104,22 @@ class _Import:
         """Read units one by one; commit them in batches of whole units."""
         total = sum(file.size for unit in units for file in unit.files)
         done = 0
-        with _no_collector():
-            for unit in units:
-                size = sum(file.size for file in unit.files)
-                self._take(unit)
-                for probe in unit.probes.values():
-                    probe.close()
-                    probe.forget()
-                done += size
-                if self.batch.is_full:
-                    self.batch.commit()
-                    gc.collect(0)
-                if progress is not None:
-                    progress(done, total, unit.key)
-            for path, reason in self.plan.broken:
-                self.batch.note_unreadable("unknown", path, path, reason)
-            self.batch.drop(self.plan.dropped)
-            self.batch.commit()
+        for unit in units:
+            size = sum(file.size for file in unit.files)
+            self._take(unit)
+            for probe in unit.probes.values():
+                probe.close()
+                probe.forget()
+            done += size
+            if self.batch.is_full:
+                self.batch.commit()
+                gc.collect(0)
+            if progress is not None:
+                progress(done, total, unit.key)
+        for path, reason in self.plan.broken:
+            self.batch.note_unreadable("unknown", path, path, reason)
+        self.batch.drop(self.plan.dropped)
+        self.batch.commit()
 
     def _take(self, unit: Unit) -> None:
         """Read one unit into the batch; one that cannot be read is noted and keeps the rows that it had."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -115,11 +116,22 @@ class Batch:
         self._store = store
         self._names = names
         self._plan = plan
-        self._known_names = {key for (key,) in store.query("select name_key from raw.name")}
-        self._known_tools = {key for (key,) in store.query("select tool_key from raw.tool")}
         self._known_units = set(plan.unit_keys)
-        self._stages = Stages(store)
         self._clear()
+
+    # What only a commit needs is asked for at the first one: most imports of a day find nothing new.
+
+    @cached_property
+    def _known_names(self) -> set[int]:
+        return {key for (key,) in self._store.query("select name_key from raw.name")}
+
+    @cached_property
+    def _known_tools(self) -> set[int]:
+        return {key for (key,) in self._store.query("select tool_key from raw.tool")}
+
+    @cached_property
+    def _stages(self) -> Stages:
+        return Stages(self._store)
 
     def _clear(self) -> None:
         self._rows: dict[str, list[Any]] = {table: [] for table in self._TABLES}

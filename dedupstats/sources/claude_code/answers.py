@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.model import BoundaryKind
 from dedupstats.sources.base import hash64
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.requests import Draft
 from dedupstats.sources.claude_code.rows import is_fork
 from dedupstats.sources.claude_code.texts import size
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dedupstats.sources.claude_code.threads import Thread
     from dedupstats.sources.claude_code.tools import Facts
 
-NAME = "claude_code"
 SYNTHETIC = "<synthetic>"
 """the model of the program's own notices: no request"""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.model import Boundary, Class, Emission, FileCount, Ignored
 from dedupstats.sources.base import hash64, mix64
-from dedupstats.sources.claude_code.answers import NAME
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.sight import Left, Sight
 from dedupstats.sources.claude_code.texts import CUTS
 from dedupstats.sources.claude_code.tree import NO_MESSAGE

@@ -14,10 +14,11 @@ import msgspec
 
 from dedupstats.model import ContextKind, Skipped
 from dedupstats.sources.base import hash64
-from dedupstats.sources.claude_code.answers import NAME, take_assistant
+from dedupstats.sources.claude_code.answers import take_assistant
 from dedupstats.sources.claude_code.arrivals import take_user
 from dedupstats.sources.claude_code.besides import take_attachment, take_progress
 from dedupstats.sources.claude_code.compactions import take_system
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.rows import Row, is_record, prepare
 from dedupstats.sources.claude_code.threads import Thread
 from dedupstats.sources.claude_code.times import microseconds

@@ -22,7 +22,6 @@ from dedupstats.sources.docker_agent.layout import (
     sessions_of_database,
     sessions_of_export,
 )
-from dedupstats.sources.docker_agent.thread import Thread
 from dedupstats.sources.probe import Probe
 
 if TYPE_CHECKING:
@@ -119,6 +118,9 @@ class Tally:
 
 
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
+    # loaded where something has to be read: most imports of a day find nothing new
+    from dedupstats.sources.docker_agent.thread import Thread
+
     tally = Tally(probe.path, probe.is_sqlite)
     for session in _sessions(probe):
         if isinstance(session, Problem):
