@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
+from dedupstats.sources.base import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ class Probe:
         while self._pending:
             line = self._pending.pop()
             with suppress(ValueError, RecursionError):
-                row = json.loads(line)
+                row = parse_json(line)
                 if isinstance(row, dict):
                     self._rows.append(row)
                     yield row
@@ -98,7 +98,7 @@ class Probe:
         if rest.strip() and first.rstrip().endswith(b"}") and next(self.rows, None) is not None:
             return None  # one value on the first line and more behind it: lines, no document
         try:
-            return json.loads(Path(self.path).read_bytes().removeprefix(BOM))
+            return parse_json(Path(self.path).read_bytes().removeprefix(BOM))
         except (OSError, ValueError, RecursionError):
             return None
 

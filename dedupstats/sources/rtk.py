@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput, Skipped
-from dedupstats.sources.base import LATEST, Capabilities, Claim, Place, hash64
+from dedupstats.sources.base import LARGEST, Capabilities, Claim, Place, hash64, plausible_time
 from dedupstats.sources.measure import sha64, to_storable
 from dedupstats.sources.probe import Probe
 from dedupstats.sources.rtk_rules import ROWS
@@ -378,6 +378,8 @@ def _number(row: _Row, name: str, minimum: int | None = 0) -> int:
         raise _SenselessError(value, name, "no whole number")
     if minimum is not None and value < minimum:
         raise _SenselessError(value, name, f"less than {minimum}")
+    if abs(value) >= LARGEST:
+        raise _SenselessError(value, name, f"not within {LARGEST:,}")
     return value
 
 
@@ -404,4 +406,4 @@ def _microseconds(stamp: str) -> int | None:
     except ValueError:
         return None
     found = (at - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
-    return found if 0 < found < LATEST else None
+    return plausible_time(found)

@@ -7,14 +7,13 @@ tools. The format is described in claude-code.md; its section 15 settles what th
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import Context, ContextKind, FileCount, Ignored, Skipped
-from dedupstats.sources.base import Capabilities, Claim, FileInfo, Place, Reading, Unit
+from dedupstats.sources.base import Capabilities, Claim, FileInfo, Place, Reading, Unit, parse_json
 from dedupstats.sources.claude_code import layout
 from dedupstats.sources.claude_code.answers import NAME
 from dedupstats.sources.claude_code.line_up import records
@@ -113,6 +112,8 @@ class ClaudeCode:
 def _is_row(row: dict[str, Any]) -> bool:
     """Whether a JSON object is a row of a transcript, and of nobody else's (Qwen Code's look much alike)."""
     kind = row.get("type")
+    if not isinstance(kind, str):
+        return False
     if kind in TREE_ROWS:
         has_identity = isinstance(row.get("uuid"), str) and isinstance(row.get("sessionId"), str)
         if has_identity and isinstance(row.get("isSidechain"), bool):
@@ -169,7 +170,7 @@ class _UnitReader:
     def _meta(self, file: FileInfo) -> Iterator[Record]:
         """The kind of a subagent from the small file beside its own."""
         try:
-            meta = json.loads(Path(file.path).read_bytes())
+            meta = parse_json(Path(file.path).read_bytes())
         except (OSError, ValueError, RecursionError) as error:
             yield Skipped(file.path, 1, f"cannot be read: {error}")
             yield FileCount(file.path, 1, 0, 0, 0, 1, False)

@@ -6,13 +6,12 @@ a tool that is not listed is unknown.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dedupstats.model import ReadOnly
-from dedupstats.sources.base import Reading, Tool
+from dedupstats.sources.base import Reading, Tool, parse_json
 from dedupstats.sources.calls import keys
 from dedupstats.sources.measure import sha64, to_bytes, to_storable
 from dedupstats.sources.rtk_hook import hooked
@@ -193,7 +192,7 @@ def _target(arguments: tuple[str, ...], text: bytes) -> str | None:
 def _leniently(text: bytes) -> _Arguments | None:
     """Arguments that only the standard library reads, such as those with a lone surrogate."""
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):

@@ -7,7 +7,6 @@ number: a column that is missing reads as nothing, one that is new is left alone
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.sources.base import LATEST
+from dedupstats.sources.base import parse_json, plausible_time
 from dedupstats.sources.docker_agent.messages import text_of, truth
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def micros(value: Any) -> int | None:
             found = int(value) if value < _NANOSECONDS_FROM else int(value) // 1000
     else:
         return None
-    return found if 0 < found < LATEST else None
+    return plausible_time(found)
 
 
 def is_database(tables: Mapping[str, frozenset[str]]) -> bool:
@@ -380,9 +379,11 @@ def _selected(wanted: Iterable[str], columns: frozenset[str]) -> str:
 
 
 def _json(value: Any) -> Any:
+    if not isinstance(value, bytes | str):
+        return None
     try:
-        return json.loads(value)
-    except (TypeError, ValueError, RecursionError):
+        return parse_json(value)
+    except (ValueError, RecursionError):
         return None
 
 

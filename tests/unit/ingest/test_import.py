@@ -489,9 +489,8 @@ def test_an_error_of_ours_names_the_unit(
         yield
 
     monkeypatch.setattr(claude_source.ClaudeCode, "read", failing)
-    with pytest.raises(ZeroDivisionError) as caught:
-        import_paths(store, [tmp_path])
-    assert caught.value.__notes__ == [f"while reading {tmp_path / 's1'}"]
+    (fault,) = import_paths(store, [tmp_path]).unreadable
+    assert fault == (str(tmp_path / "s1.jsonl"), "not understood (ZeroDivisionError: )")
 
 
 # -- what is gone --------------------------------------------------------------------------------------------
