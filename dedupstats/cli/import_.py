@@ -240,11 +240,14 @@ def _titles() -> dict[str, str]:
 
 
 def _skipped(store: Store) -> list[str]:
+    from dedupstats.ingest.summary import UNREADABLE
     from dedupstats.report.text import safe_text
 
     return [
         safe_text(f"skipped: {path}:{line}: {reason}")
         for path, line, reason in store.query(
-            "select path, line, reason from skipped where line > 0 order by all"
+            "select path, line, reason from skipped "
+            "where line > 0 or not starts_with(reason, ?) order by all",
+            [UNREADABLE],
         )
     ]

@@ -21,6 +21,8 @@ WAL_SUFFIX = "-wal"
 WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 SIDE_SUFFIXES = (WAL_SUFFIX, "-journal")
 """what holds changes that the database itself does not have yet, or has half"""
+ROW_IDS = ("rowid", "_rowid_", "oid")
+"""SQLite's names for the number of a row"""
 COPY_TRIES = 4
 """how often a database is copied anew because its owner wrote to it meanwhile"""
 BOM = b"\xef\xbb\xbf"
@@ -120,7 +122,8 @@ class Probe:
             names = [
                 row[0]
                 for row in self.database.execute(
-                    "select name from sqlite_master where type = 'table' order by name"
+                    # virtual ones, which have no page, may need a module that is not here
+                    "select name from sqlite_master where type = 'table' and rootpage > 0 order by name"
                 ).fetchall()
             ]
             return {
@@ -133,6 +136,22 @@ class Probe:
             raise UnreadableUnitError(
                 f"{self.path}: damaged SQLite file ({error})", "restore it from a backup, or leave it out"
             ) from error
+
+    def row_id(self, table: str) -> str | None:
+        """What the numbers of a table's rows are called in SQL; None if it has none (WITHOUT ROWID).
+
+        Raises:
+            sqlite3.Error: The database is damaged.
+        """
+        # a column of that name would stand before the number, and may hold anything
+        taken = {name.lower() for name in self.tables[table]}
+        name = next((name for name in ROW_IDS if name not in taken), None)
+        if name is not None:
+            try:
+                self.database.execute(f"select {name} from {_quoted(table)} limit 0")
+            except sqlite3.OperationalError:
+                return None
+        return name
 
     @property
     def is_open(self) -> bool:

@@ -190,7 +190,7 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
         for table, columns in probe.tables.items():
             if table in makers:
                 wanted, make = makers[table]
-                rows = _rows(probe.database, table, [name for name in wanted if name in columns])
+                rows = _rows(probe, table, [name for name in wanted if name in columns])
                 yield from _used(probe.path, table, rows, make, tally)
             elif not table.startswith("sqlite_"):
                 count = _count_rows(probe.database, table)
@@ -204,11 +204,14 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.skipped, False)
 
 
-def _rows(database: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[_Row]:
-    """Rows as dictionaries; `rowid` is RTK's `id` (INTEGER PRIMARY KEY)."""
+def _rows(probe: Probe, table: str, columns: list[str]) -> Iterator[_Row]:
+    """Rows as dictionaries; `rowid` is RTK's `id` (INTEGER PRIMARY KEY), or the place where there is none."""
+    row_id = probe.row_id(table)
     names = ["rowid", *columns]
-    for row in database.execute(f"select {', '.join(names)} from {table} order by rowid"):
-        yield dict(zip(names, row, strict=True))
+    selected = ", ".join([row_id or "null", *columns])
+    ordered = f"order by {row_id}" if row_id else ""
+    for place, row in enumerate(probe.database.execute(f"select {selected} from {table} {ordered}"), 1):
+        yield dict(zip(names, row, strict=True)) | ({} if row_id else {"rowid": place})
 
 
 def _used(
@@ -379,7 +382,7 @@ def _number(row: _Row, name: str, minimum: int | None = 0) -> int:
     if minimum is not None and value < minimum:
         raise _SenselessError(value, name, f"less than {minimum}")
     if abs(value) >= LARGEST:
-        raise _SenselessError(value, name, f"not within {LARGEST:,}")
+        raise _SenselessError(value, name, f"beyond {LARGEST:,}")
     return value
 
 
