@@ -161,7 +161,7 @@ def notes(summary: ImportSummary, *, verbose: bool = False) -> list[str]:
 
     A database of the working directory is named too: it is not where a person looks for it.
     """
-    from dedupstats.sources.rtk import HERE
+    from dedupstats.sources.rtk_places import HERE
 
     lines = [f"not readable: {path}: {reason}" for path, reason in summary.unreadable]
     if not verbose and len(lines) > _SHOWN_FAULTS:

@@ -153,6 +153,38 @@ class Probe:
                 return None
         return name
 
+    def select(
+        self, query: str, parameters: tuple[Any, ...] = (), *, longest: int
+    ) -> Iterator[tuple[Any, ...] | None]:
+        """The rows of a query; None for one with a longer value, which is passed over without being held.
+
+        Args:
+            query: SQL without a limit.
+            parameters: Its parameters.
+            longest: Bytes that a text or blob may have.
+
+        Raises:
+            sqlite3.Error: The database is damaged.
+        """
+        self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+        place = 0
+        while True:
+            try:
+                for row in self.database.execute(f"{query} limit -1 offset {place}", parameters):
+                    place += 1
+                    yield row
+            except sqlite3.DataError:
+                pass
+            else:
+                return
+            # the statement that failed may have lost the row before the one that is too long
+            try:
+                row = self.database.execute(f"{query} limit 1 offset {place}", parameters).fetchone()
+            except sqlite3.DataError:
+                row = None
+            place += 1
+            yield row
+
     @property
     def is_open(self) -> bool:
         """Whether there is a private copy now."""

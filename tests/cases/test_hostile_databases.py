@@ -6,12 +6,14 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 from support import docker_agent, rtk
 from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
 from dedupstats.sources.base import LARGEST
+from dedupstats.store.store import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,3 +141,60 @@ def test_a_table_whose_module_is_missing(tmp_path: Path, store: Store) -> None:
     assert store.query("select (select count(*) from rtk_command), (select count(*) from emission)") == [
         (2, 1)
     ]
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------
+
+
+def test_a_value_or_a_row_that_is_too_long(tmp_path: Path, store: Store) -> None:
+    long, half = ROW._replace(original_cmd="x" * 1001), "x" * 400
+    whole = ROW._replace(original_cmd=half, rtk_cmd=half, project_path=half)
+    history = tmp_path / "history.db"
+    rtk.write_history(history, commands=[ROW, long, ROW, whole, long, long, ROW])
+    docker_agent.change(history, "update commands set rtk_cmd = zeroblob(5000000) where id = 5")
+    import_paths(store, [history], max_line_bytes=1000)
+    assert store.query("select native_id from rtk_command order by all") == [(1,), (3,), (7,)]
+    assert store.query("select line, reason from skipped order by all") == [
+        (number, "commands: longer than 1000 bytes") for number in (2, 4, 5, 6)
+    ]
+    end = ", primary key (id)) without rowid"
+    remade(history, {"commands": end})
+    import_paths(store, [history], max_line_bytes=1000)
+    assert store.query("select line from skipped order by all") == [(2,), (4,), (5,), (6,)]
+
+
+def test_more_text_than_the_memory_of_an_import_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedupstats.store.store.IMPORT_MEMORY", "30MB")
+    monkeypatch.setattr("dedupstats.ingest.write.HELD_BYTES", 6_000_000)
+    commands = [ROW._replace(original_cmd=chr(97 + number) * 3_000_000) for number in range(14)]
+    path = rtk.write_history(tmp_path / "history.db", commands=commands)
+    with open_store(tmp_path / "a.duckdb") as store:
+        import_paths(store, [path])
+    docker_agent.change(path, "update commands set input_tokens = 1 where id = 1")
+    # the store is known to need more than an import takes by itself
+    with open_store(tmp_path / "a.duckdb") as store:
+        import_paths(store, [path])
+        assert store.query("select count(*), sum(strlen(original)) from rtk_command") == [(14, 42_000_000)]
+
+
+def test_long_texts_fill_a_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store) -> None:
+    monkeypatch.setattr("dedupstats.ingest.write.BATCH_BYTES", 5000)
+    commits = []
+    monkeypatch.setattr("dedupstats.ingest.gc.collect", commits.append)
+    for number in range(3):
+        rtk.write_history(tmp_path / f"{number}.db", commands=[ROW._replace(original_cmd=f"{number}" * 5001)])
+    rtk.write_history(tmp_path / "3.db", commands=[ROW])
+    import_paths(store, [tmp_path])
+    assert len(commits) == 3
+
+
+def test_no_memory_is_no_full_disk() -> None:
+    for text in (
+        "Out of Memory Error: could not allocate block of size 14.3 MiB (143.3 MiB/152.5 MiB used)",
+        "FATAL Error: Failed to create checkpoint because of error: failed to pin block of size 14.3 MiB",
+    ):
+        error = refused("a.duckdb", duckdb.OutOfMemoryException(text))
+        assert error.message == f"not enough memory for a.duckdb: {text}"
+        assert "make room" not in error.hint
