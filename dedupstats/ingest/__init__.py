@@ -19,9 +19,9 @@ from dedupstats.ingest.plan import Plan, unreadable
 from dedupstats.ingest.summary import ImportSummary, Progress, Unreadable
 from dedupstats.ingest.write import Batch, UnitRows, append, delete_paths, met
 from dedupstats.sources import all_sources
-from dedupstats.sources.base import MAX_LINE_BYTES, Names, Reading, Source, Unit, hash64
+from dedupstats.sources.base import MAX_LINE_BYTES, Names, Reading, Source, Unit, hash64, not_understood
 from dedupstats.sources.probe import WAL_SUFFIX
-from dedupstats.store.store import IMPORT_MEMORY, WRITE_ERRORS, refused
+from dedupstats.store.store import WRITE_ERRORS, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ def import_paths(
     begun = time.monotonic()
     run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), force=force)
     try:
-        store.query(f"set memory_limit = '{IMPORT_MEMORY}'")
+        store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")
         with _no_collector(), ExitStack() as probes:
             roots = run.plan.roots(paths, os.environ if environment is None else environment)
@@ -132,7 +132,7 @@ class _Import:
             first = unit.files[0].path
             if not isinstance(error, UnreadableUnitError):
                 # a fault of ours: said as such, and the log keeps the rows that it had
-                error = UnreadableUnitError(f"not understood ({type(error).__name__}: {str(error)[:200]})")
+                error = UnreadableUnitError(not_understood(error))
             fault = unreadable(first, error)
             self.summary.unreadable.append(fault)
             self.batch.note_unreadable(unit.source, unit.key, first, fault.reason)

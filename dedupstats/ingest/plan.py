@@ -12,7 +12,7 @@ from dedupstats._version import __version__
 from dedupstats.errors import DedupstatsError, NothingFoundError, UnreadableUnitError
 from dedupstats.ingest import find
 from dedupstats.ingest.summary import UNREADABLE, Found, ImportSummary, Unreadable
-from dedupstats.sources.base import FileInfo, Source, Unit, hash64
+from dedupstats.sources.base import FileInfo, Source, Unit, hash64, not_understood
 from dedupstats.sources.measure import to_storable
 from dedupstats.sources.probe import WAL_MAGICS, WAL_SUFFIX, Probe
 
@@ -240,7 +240,9 @@ class Plan:
                 claim = source.claim(probe)
                 if claim is not None:
                     return Unit(source.name, claim.unit_key)
-        except UnreadableUnitError as error:
+        except Exception as error:  # noqa: BLE001 - one hostile file must not cost the others
+            if not isinstance(error, UnreadableUnitError):
+                error = UnreadableUnitError(not_understood(error))
             self.broken.append(unreadable(probe.path, error))
             self.summary.unreadable.append(self.broken[-1])
             return None

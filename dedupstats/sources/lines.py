@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from dedupstats.sources.base import JSON_DECODER, text_of_json
 from dedupstats.sources.probe import BOM
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ CHUNK_BYTES = 64 * 1024
 SALVAGE_TRIES = 200
 """places in a broken line at which a whole record is looked for"""
 RETURN, OPEN, CLOSE = b"\r{}"
-LONG_INTEGER = 4000
-"""digits from which Python refuses to read an integer (its own limit is 4,300)"""
 
 Row = TypeVar("Row")
 
@@ -46,11 +45,6 @@ class Batch(NamedTuple, Generic[Row]):
     faults: list[Fault]
 
 
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) < LONG_INTEGER else float(digits)
-
-
-_PARSER = json.JSONDecoder(strict=False, parse_int=_integer)
 _OBJECT = re.compile(r'\{\s*"')
 _BLANK = re.compile(r"\s*")
 _REFUSED = (ValueError, RecursionError)
@@ -164,7 +158,7 @@ class JsonLines(Generic[Row]):
             batch.lines.append(number)  # type: ignore[attr-defined]
             batch.rows.append(row)
             return
-        values, reason = self._values(_text(text), is_ended=is_ended)
+        values, reason = self._values(text_of_json(text), is_ended=is_ended)
         if reason or not is_ended:
             objects = [value for value in values if isinstance(value, dict)]
             self.unfinished = not is_ended and (bool(reason) or len(objects) < len(values))
@@ -192,7 +186,7 @@ class JsonLines(Generic[Row]):
         at = _skip_blank(text, 0)
         while at < len(text):
             try:
-                value, end = _PARSER.raw_decode(text, at)
+                value, end = JSON_DECODER.raw_decode(text, at)
             except _REFUSED as error:
                 if is_ended:
                     values.extend(self._salvage(text, at + 1))
@@ -208,7 +202,7 @@ class JsonLines(Generic[Row]):
             if tries == SALVAGE_TRIES:
                 break
             try:
-                value, end = _PARSER.raw_decode(text, match.start())
+                value, end = JSON_DECODER.raw_decode(text, match.start())
             except _REFUSED:
                 continue
             if _skip_blank(text, end) == len(text) and self._is_record(value):
@@ -233,13 +227,6 @@ def _lines(chunk: bytes) -> tuple[int, bool]:
         count += 1
         begin = end + 1
     return count, is_plain
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace")
 
 
 def _skip_blank(text: str, at: int) -> int:

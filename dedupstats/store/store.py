@@ -165,6 +165,20 @@ class Store:
             with self.connection.appender(table) as appender:
                 appender.append_rows(rows)
 
+    def limit_memory(self) -> None:
+        """Let DuckDB hold `IMPORT_MEMORY` and no more, unless the store has texts that need more.
+
+        The rows of one block of a column are held together whenever the block is written, however long.
+        """
+        if not self.query("select 1 from raw.meta where key = 'long texts'"):
+            self.query(f"set memory_limit = '{IMPORT_MEMORY}'")
+
+    def lift_memory(self) -> None:
+        """Let DuckDB hold what it takes by itself, now and whenever this store is written again."""
+        self.query("reset memory_limit")
+        self.query("delete from raw.meta where key = 'long texts'")
+        self.query("insert into raw.meta values ('long texts', 'more memory is needed to write the store')")
+
     def checkpoint(self) -> None:
         """Fold the write-ahead log into the file."""
         self.query("checkpoint")
@@ -264,8 +278,9 @@ def _translated(path: Path | str, error: duckdb.Error) -> StoreError:
     return refused(path, error)
 
 
-_NO_ROOM = re.compile(
-    r"No space left|Could not write|quota|File too large|failed to offload|out of memory", re.IGNORECASE
+_NO_ROOM = re.compile(r"No space left|Could not write|quota|File too large|failed to offload", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory|bad allocation|failed to (?:pin|allocate)|could not allocate", re.IGNORECASE
 )
 
 
@@ -276,6 +291,12 @@ def refused(path: Path | str, error: BaseException) -> StoreError:
         return StoreError(
             f"cannot write {path}: {text}",
             "what was committed before is kept; make room on the disk, then type the same again",
+        )
+    if _NO_MEMORY.search(text):
+        return StoreError(
+            f"not enough memory for {path}: {text}",
+            "what was committed before is kept; close other programs, or name fewer logs: "
+            "dedupstats import PATH",
         )
     if "Permission denied" in text or "directory" in text:
         return StoreError(f"cannot open the store {path}: {text}", "name another file with --db")

@@ -112,6 +112,8 @@ class ClaudeCode:
 def _is_row(row: dict[str, Any]) -> bool:
     """Whether a JSON object is a row of a transcript, and of nobody else's (Qwen Code's look much alike)."""
     kind = row.get("type")
+    if not isinstance(kind, str):
+        return False
     if kind in TREE_ROWS:
         has_identity = isinstance(row.get("uuid"), str) and isinstance(row.get("sessionId"), str)
         if has_identity and isinstance(row.get("isSidechain"), bool):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dedupstats.model import ContextKind, Skipped
-from dedupstats.sources.base import hash64
+from dedupstats.sources.base import hash64, not_understood
 from dedupstats.sources.claude_code.answers import take_assistant
 from dedupstats.sources.claude_code.arrivals import take_user
 from dedupstats.sources.claude_code.besides import take_attachment, take_progress
@@ -133,7 +133,12 @@ class Transcript:
                 if take is None:
                     ignored[prefix + (row.type or UNTYPED)] += 1
                 else:
-                    take(self, line, row)
+                    used = self.used
+                    try:
+                        take(self, line, row)
+                    except Exception as error:  # noqa: BLE001 - one hostile row must not cost the others
+                        self.used = used
+                        self.skip(line, not_understood(error))
             for fault in batch.faults:
                 self.skip(fault.line, fault.reason)
         sessions.pop(None, None)  # type: ignore[call-overload] # rows without a session id

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.model import Request
+from dedupstats.sources.base import plausible_count
 
 if TYPE_CHECKING:
     from dedupstats.sources.claude_code.rows import CacheCreation, Number, Usage
 
 Whole = int | None
 
-LARGEST = 1 << 62
 COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 """members of a usage, and of its split of cache writes, that count with their maximum"""
@@ -125,7 +125,7 @@ _NOTHING: Tokens = (None, None, None, None, None)
 
 def _whole(number: Number) -> Whole:
     """A usage field as a count; what cannot be one is none."""
-    return None if number is None else int(number) if 0 <= number < LARGEST else 0
+    return None if number is None else plausible_count(number) or 0
 
 
 def _raise(known: Usage | CacheCreation, other: Usage | CacheCreation, names: tuple[str, ...]) -> None:

@@ -6,13 +6,12 @@ a tool that is not listed is unknown.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dedupstats.model import ReadOnly
-from dedupstats.sources.base import Reading, Tool
+from dedupstats.sources.base import Reading, Tool, parse_json
 from dedupstats.sources.calls import read_call
 from dedupstats.sources.measure import sha64, to_bytes, to_storable
 from dedupstats.sources.rtk_hook import hooked
@@ -199,7 +198,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         pass
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

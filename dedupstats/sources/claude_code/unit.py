@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import Context, ContextKind, FileCount, Ignored, Skipped
+from dedupstats.sources.base import parse_json
 from dedupstats.sources.claude_code import layout
 from dedupstats.sources.claude_code.line_up import records
 from dedupstats.sources.claude_code.reader import Transcript
@@ -78,7 +78,7 @@ class UnitReader:
     def _meta(self, file: FileInfo) -> Iterator[Record]:
         """The kind of a subagent from the small file beside its own."""
         try:
-            meta = json.loads(Path(file.path).read_bytes())
+            meta = parse_json(Path(file.path).read_bytes())
         except (OSError, ValueError, RecursionError) as error:
             yield Skipped(file.path, 1, f"cannot be read: {error}")
             yield FileCount(file.path, 1, 0, 0, 0, 1, False)

@@ -103,10 +103,10 @@ class Tally:
             self.records += count
             self.ignored[kind] += count
 
-    def use(self) -> None:
-        """Count a record that was used."""
-        self.records += 1
-        self.used += 1
+    def use(self, count: int = 1) -> None:
+        """Count records that were used; -1 for one that proves to be unusable."""
+        self.records += count
+        self.used += count
 
     def totals(self) -> Iterator[Record]:
         """What was ignored, by type, and the count of the file."""

@@ -7,15 +7,15 @@ number: a column that is missing reads as nothing, one that is new is left alone
 
 from __future__ import annotations
 
-import json
 import re
+import reprlib
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.sources.base import LATEST
+from dedupstats.sources.base import parse_json, plausible_time
 from dedupstats.sources.docker_agent.messages import text_of, truth
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _SESSION_COLUMNS = ("id", "created_at", "title", "working_dir", "parent_id", "branch_parent_session_id")
 _ITEM_COLUMNS = (
-    "id",
     "item_type",
     "agent_name",
     "message_json",
@@ -120,7 +119,7 @@ def micros(value: Any) -> int | None:
             found = int(value) if value < _NANOSECONDS_FROM else int(value) // 1000
     else:
         return None
-    return found if 0 < found < LATEST else None
+    return plausible_time(found)
 
 
 def is_database(tables: Mapping[str, frozenset[str]]) -> bool:
@@ -233,7 +232,9 @@ def sessions_of_database(probe: Probe) -> Iterator[Session | Problem]:
     """
     rows: dict[str, dict[str, Any]] = {}
     columns = probe.tables["sessions"]
-    query = f"select {_selected(_SESSION_COLUMNS, columns)} from sessions order by rowid"
+    row_id = probe.row_id("sessions")
+    ordered = f"order by {row_id}" if row_id else ""
+    query = f"select {_selected(_SESSION_COLUMNS, columns)} from sessions {ordered}"
     problem = None
     try:
         for values in probe.database.execute(query):
@@ -286,11 +287,13 @@ def _item_rows(probe: Probe, session: str) -> list[dict[str, Any]]:
     columns = probe.tables.get("session_items")
     if columns is None:
         return []
+    # the row's number is its id, unless the column was made without a type and holds anything
+    row_id = probe.row_id("session_items") or "id"
     query = (
-        f"select {_selected(_ITEM_COLUMNS, columns)} from session_items "
-        "where session_id = ? order by position, id"
+        f"select {row_id}, {_selected(_ITEM_COLUMNS, columns)} from session_items "
+        f"where session_id = ? order by position, {row_id}"
     )
-    names = [name if name in columns else f"no {name}" for name in _ITEM_COLUMNS]
+    names = ["id", *(name if name in columns else f"no {name}" for name in _ITEM_COLUMNS)]
     return [
         dict(zip(names, values, strict=True))
         for values in probe.database.execute(query, (session,)).fetchall()
@@ -299,6 +302,8 @@ def _item_rows(probe: Probe, session: str) -> list[dict[str, Any]]:
 
 def _item_of_row(row: dict[str, Any], known: frozenset[str], *, implicit: bool) -> Item:
     line = row["id"]
+    if not isinstance(line, int):
+        return Item(0, "", problem=f"id is {reprlib.repr(line)}, no whole number")
     kind = text_of(row["item_type"]) or "item without a type"
     if kind == "message":
         message = _json(row["message_json"])
@@ -380,9 +385,11 @@ def _selected(wanted: Iterable[str], columns: frozenset[str]) -> str:
 
 
 def _json(value: Any) -> Any:
+    if not isinstance(value, bytes | str):
+        return None
     try:
-        return json.loads(value)
-    except (TypeError, ValueError, RecursionError):
+        return parse_json(value)
+    except (ValueError, RecursionError):
         return None
 
 

@@ -20,7 +20,7 @@ from dedupstats.model import (
     Request,
     Turn,
 )
-from dedupstats.sources.base import hash64, mix64
+from dedupstats.sources.base import hash64, mix64, not_understood
 from dedupstats.sources.calls import Keys, keys
 from dedupstats.sources.docker_agent.layout import micros
 from dedupstats.sources.docker_agent.messages import (
@@ -112,7 +112,12 @@ class Thread:
     def records(self) -> Iterator[Record]:
         """The session's context, then its rows in stored order."""
         for item in self._session.items:
-            self._take(item)
+            used = self._tally.used
+            try:
+                self._take(item)
+            except Exception as error:  # noqa: BLE001 - one hostile item must not cost the others
+                self._tally.use(used - self._tally.used)
+                self._skip(item, not_understood(error))
         self._session.items = ()
         yield self._context()
         yield from self._records
@@ -137,8 +142,7 @@ class Thread:
         # a reference to a deleted sub-session is left out when docker-agent loads the list (section 3.6)
         self._index += item.is_found
         if item.problem:
-            reason = f"session {self._session.id}: {item.problem}"
-            self._records.append(self._tally.skip(item.line, reason))
+            self._skip(item, item.problem)
         elif item.message is not None:
             self._take_message(item, item.message)
         elif item.type == "summary":
@@ -149,6 +153,9 @@ class Thread:
         else:
             self._tally.ignore(item.type if item.is_found else "reference to a deleted sub-session")
             self._is_running = self._is_running and item.type not in {"error", "termination"}
+
+    def _skip(self, item: Item, reason: str) -> None:
+        self._records.append(self._tally.skip(item.line, f"session {self._session.id}: {reason}"))
 
     def _take_message(self, item: Item, message: dict[str, Any]) -> None:
         role = text_of(message.get("role"))
