@@ -64,6 +64,9 @@ _UNGATED: Final = re.compile(
 # With the blanks around it; those before it only from where they begin, or a run of blanks costs its square.
 _CONTINUATION: Final = re.compile(r"(?:(?<![ \t\v\f])[ \t\v\f]+)?\\\r?\n[ \t\v\f]*+")
 
+# Wherever a clause begins, there is the start or one of these before it.
+_MARKS: Final = re.compile(r"[|&;(){}<>\n]")
+
 # What may fail the gate: a command without it need not be matched.
 _GATES: Final = re.compile(r"[<>`$]")
 
@@ -179,6 +182,9 @@ def rewrite(command: str, release: str = "0.44.2") -> str | None:
         KeyError: No rules are known for the release.
     """
     rules = _rules(release)
+    if rules.release < Release.R1_1_0 and not _may_apply(rules, command):
+        # most commands end here
+        return None
     # `$((` gates even in single quotes.
     if len(command) > _MAX_INPUT or (
         _GATES.search(command) and ("$((" in command or not _UNGATED.match(command))
@@ -189,6 +195,16 @@ def rewrite(command: str, release: str = "0.44.2") -> str | None:
     if rules.release >= Release.R1_1_0 and ("\n" in text or "\r" in text):
         return _rewrite_block(text, rules)
     return _rewrite_line(text, rules)
+
+
+def _may_apply(rules: _Rules, command: str) -> bool:
+    """Whether a word that may begin a clause is one that a rule is about, or an assignment."""
+    names = rules.names
+    for part in _MARKS.split(command):
+        words = part.split(None, 1)
+        if words and ("=" in words[0] or _base(words[0]) in names):
+            return True
+    return False
 
 
 @cache
@@ -314,7 +330,6 @@ def _rewrite_clause(text: str, rules: _Rules, place: _Place = "", depth: int = 0
     if not (_base(word) in rules.names or "=" in word or "<" in word or ">" in word) and (
         rules.release < Release.R1_1_0
     ):
-        # most commands end here
         return None
     if ("=" in word or word in _LEADS) and (lead := rules.lead.match(text)):
         if "RTK_DISABLED=" in lead[0]:

@@ -74,12 +74,12 @@ CALLS_AGAIN, RESULTS_AGAIN = 0.08, 0.27
 REMEMBERED = 200
 """calls and texts that may come again"""
 BEGINNINGS = (
-    ("cd {p} && {c}", 24),
-    ("{c} | {f}", 18),
-    ("{c} 2>&1 | {f}", 14),
-    ("{c}", 40),
-    ("{c} && {c}", 8),
-    ("{c}; {c}", 5),
+    ("cd {p} && {c}", 20),
+    ("{c} | {f}", 12),
+    ("{c} 2>&1 | {f}", 9),
+    ("{c}", 60),
+    ("{c} && {c}", 6),
+    ("{c}; {c}", 3),
     ("{c} > {p} 2>&1", 3),
     ('for f in {p}; do {c} "$f"; done', 2),
     ('{c} "$({c})"', 2),
@@ -118,6 +118,14 @@ COMMANDS = (
     "gh pr view 12",
     "ps aux",
     "source .venv/bin/activate",
+    "./run.sh {p}",
+    "sqlite3 {p} '{w}'",
+    "python3 -c '{w}'",
+    "lsof -i :3000",
+    "pkill -f {p}",
+    "touch {p}",
+    "open {p}",
+    "bash {p}",
 )
 FILTERS = ("head -20", "tail -30", "grep -i error", "wc -l", "sort", "head -100")
 WORDS = re.split(
@@ -230,21 +238,19 @@ class _World:
         return {"element": self.of(INPUT_BYTES[tool]), "ref": f"e{dice.randrange(900)}"}
 
     def _command(self, cwd: str) -> str:
-        """A command built from patterns, of about the length that real ones have."""
+        """A command of one to four clauses, as long as real ones; the hook leaves six of ten alone."""
         dice = self.dice
         wished = self.length(COMMAND_BYTES)
-        command = ""
-        while len(command) < wished or not command:
-            (pattern,) = dice.choices([text for text, _ in BEGINNINGS], [many for _, many in BEGINNINGS])
-            pattern = re.sub(r"\{c\}", lambda _: dice.choice(COMMANDS), pattern)
-            pattern = re.sub(r"\{f\}", lambda _: dice.choice(FILTERS), pattern)
-            pattern = re.sub(
-                r"\{p\}", lambda _: self.path() if dice.random() < 0.7 else f"{cwd}/{self.path()}", pattern
-            )
-            room = max(10, min(wished - len(command) - len(pattern), 400))
-            pattern = pattern.replace("{w}", " ".join(dice.choices(PARTS, k=room // 7)))
-            command += (" && " if command else "") + pattern
-        return command
+        (command,) = dice.choices([text for text, _ in BEGINNINGS], [many for _, many in BEGINNINGS])
+        command = re.sub(r"\{c\}", lambda _: dice.choice(COMMANDS), command)
+        command = re.sub(r"\{f\}", lambda _: dice.choice(FILTERS), command)
+        command = re.sub(
+            r"\{p\}", lambda _: self.path() if dice.random() < 0.7 else f"{cwd}/{self.path()}", command
+        )
+        room = wished - len(command)
+        if room > 20 and "{w}" not in command:
+            command += " '{w}'"
+        return command.replace("{w}", " ".join(dice.choices(PARTS, k=max(1, room // 7))))
 
 
 def _remember(known: list[Any], made: Any, dice: random.Random) -> None:

@@ -47,7 +47,8 @@ TAKES: dict[str, Callable[[Transcript, int, Row], None]] = {
 SIDE_TAKES = {"assistant": take_assistant, "user": take_user}
 SIDE_PREFIX = "side_request/"
 
-_ROWS = msgspec.json.Decoder(Row)
+ROWS = msgspec.json.Decoder(Row)
+"""decodes the lines of a transcript"""
 
 
 class NameKeys(dict[str | None, int | None]):
@@ -122,7 +123,7 @@ class Transcript:
             OSError: It cannot be opened or read.
         """
         lines = JsonLines(
-            self.role.path, _ROWS, prepare=prepare, is_record=is_record, max_line_bytes=self._maximum
+            self.role.path, ROWS, prepare=prepare, is_record=is_record, max_line_bytes=self._maximum
         )
         takes, prefix = (SIDE_TAKES, SIDE_PREFIX) if self.is_side else (TAKES, "")
         sessions, ignored = self.sessions, self.ignored
