@@ -155,7 +155,7 @@ class Thread:
             self._is_running = self._is_running and item.type not in {"error", "termination"}
 
     def _skip(self, item: Item, reason: str) -> None:
-        self._records.append(self._tally.skip(item.line, f"session {self._session.id}: {reason}"))
+        self._records.extend(self._tally.skip(item.line, f"session {self._session.id}: {reason}"))
 
     def _take_message(self, item: Item, message: dict[str, Any]) -> None:
         role = text_of(message.get("role"))
