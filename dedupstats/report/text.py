@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -186,19 +186,22 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
         {'/a/x/app': 'x/app', '/a/y/app': 'y/app', '/a/lib': 'lib'}
     """
     wanted = list(dict.fromkeys(paths))
-    short: dict[str, str] = {}
-    open_paths = wanted
-    depth = 1
-    while open_paths:
-        endings = {path: "/".join(_parts(path)[-depth:]) or path for path in open_paths}
-        uses = Counter(endings.values())
-        for path in list(endings):
-            whole = depth >= len(_parts(path))
-            if uses[endings[path]] == 1 or whole:
-                short[path] = endings[path] if uses[endings[path]] == 1 else path
-        open_paths = [path for path in open_paths if path not in short]
-        depth += 1
+    # sorted by their ends, a path shares most with one of its neighbours
+    ends = sorted((_parts(path)[::-1], path) for path in wanted)
+    shared = [_common(one[0], other[0]) for one, other in pairwise(ends)]
+    short = {}
+    for (parts, path), before, after in zip(ends, [0, *shared], [*shared, 0], strict=False):
+        depth = max(before, after) + 1
+        short[path] = "/".join(parts[:depth][::-1]) if depth <= len(parts) else path
     return {path: short[path] for path in wanted}
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many parts two lists share from their beginning."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
 def _parts(path: str) -> list[str]:
