@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -189,6 +190,25 @@ def parse_json(data: bytes | str) -> Any:
         inf
     """
     return JSON_DECODER.decode(data if isinstance(data, str) else text_of_json(data))
+
+
+MANY_VALUES = 1_000_000
+"""JSON of more values is not parsed: an empty object of two bytes takes sixty-four."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_MARKS = (b",", b"[", b"{")
+
+
+def has_many_values(data: bytes) -> bool:
+    """Whether some JSON holds more values than `MANY_VALUES`, judged without parsing it.
+
+    Example:
+        >>> many = b"{}," * MANY_VALUES
+        >>> has_many_values(b"[" + many), has_many_values(b'["' + many + b'"]')
+        (True, False)
+    """
+    if sum(map(data.count, _MARKS)) <= MANY_VALUES:
+        return False
+    return sum(map(_STRING.sub(b"", data).count, _MARKS)) > MANY_VALUES
 
 
 LATEST = 7_258_118_400_000_000

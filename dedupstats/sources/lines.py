@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from dedupstats.sources.base import JSON_DECODER, text_of_json
+from dedupstats.sources.base import JSON_DECODER, MANY_VALUES, has_many_values, text_of_json
 from dedupstats.sources.probe import BOM
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ SALVAGE_TRIES = 200
 """places in a broken line at which a whole record is looked for"""
 SALVAGE_WORK = 4
 """how often, in all, a broken line is gone over for what only the slow parser reads"""
+LONG_LINE = 1024 * 1024
+"""bytes from which a line can hold so many values that they would fill the memory"""
 LINE_VALUES = 10_000
 """values that a line may hold; one is usual, two are what a crash leaves"""
 RETURN, OPEN, CLOSE = b"\r{}"
@@ -103,6 +105,8 @@ class JsonLines(Generic[Row]):
                     yield Batch((), [], [Fault(first, reason)])
                     continue
                 try:
+                    if len(chunk) >= LONG_LINE and has_many_values(chunk):
+                        raise ValueError
                     rows = decode_lines(chunk)
                 except _REFUSED:
                     yield self._by_line(chunk, first, count)
@@ -151,6 +155,9 @@ class JsonLines(Generic[Row]):
     def _take(self, text: bytes, number: int, batch: Batch[Row], *, is_ended: bool) -> None:
         if number == 1:
             text = text.removeprefix(BOM)
+        if len(text) >= LONG_LINE and has_many_values(text):
+            batch.faults.append(Fault(number, f"more than {MANY_VALUES:,} values"))
+            return
         if b"\0" in text:
             batch.faults.append(Fault(number, "NUL bytes"))
             text = text.replace(b"\0", b"")

@@ -163,6 +163,23 @@ def test_a_value_or_a_row_that_is_too_long(tmp_path: Path, store: Store) -> None
     assert store.query("select line from skipped order by all") == [(2,), (4,), (5,), (6,)]
 
 
+def test_items_that_are_too_long(tmp_path: Path, store: Store) -> None:
+    items = [*docker_agent.read("c1", "a", "x", 1), docker_agent.user("y" * 5000, 3)]
+    docker_agent.database(tmp_path / "new.db", 38, docker_agent.session("d", items))
+    docker_agent.database(
+        tmp_path / "old.db", 10, docker_agent.session("e", items), docker_agent.session("f", items[:2])
+    )
+    docker_agent.change(
+        tmp_path / "old.db", "update sessions set messages = zeroblob(34000000) where id = 'e'"
+    )
+    import_paths(store, [tmp_path], max_line_bytes=5000)
+    assert store.query("select line, reason from skipped order by all") == [
+        (0, f"session e: its messages are longer than {32 << 20} bytes"),
+        (3, "session d: longer than 5000 bytes"),
+    ]
+    assert store.query("select count(*) from emission") == [(2,)]
+
+
 def test_more_text_than_the_memory_of_an_import_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from support import docker_agent
 from support.claude import Transcript, of, records
 
-from dedupstats.model import Boundary, Emission, Skipped, Turn
+from dedupstats.model import Boundary, Emission, Ignored, Skipped, Turn
 from dedupstats.report import text
-from dedupstats.sources import lines
+from dedupstats.sources import base, claude_code, lines
 from dedupstats.sources.claude_code import sight, tree
 from dedupstats.sources.docker_agent import thread
 
@@ -130,3 +130,37 @@ def test_long_paths_that_share_their_end(monkeypatch: pytest.MonkeyPatch) -> Non
     short = text.short_paths(["/x" + end, "/y" + end, "z"])
     assert short == {"/x" + end: "x" + end, "/y" + end: "y" + end, "z": "z"}
     assert len(calls) == 3
+
+
+def test_very_many_values_in_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "MANY_VALUES", 100)
+    monkeypatch.setattr(lines, "LONG_LINE", 100)
+    made = Transcript()
+    made.user("{}," * 200)
+    made.row("user", message={"role": "user", "content": [{}] * 200})
+    found = records(made.write(tmp_path / "s1.jsonl"))
+    assert [record.line for record in of(Turn, found)] == [1]
+    assert [(record.line, record.reason) for record in of(Skipped, found)] == [
+        (2, "more than 1,000,000 values")
+    ]
+    whole = docker_agent.session("d", docker_agent.read("c", "a", "{}," * 200, 1))
+    assert docker_agent.claims(docker_agent.export(tmp_path / "a.json", whole))
+    bomb = docker_agent.session("d", docker_agent.read("c", "a", "x", 1), more=[{}] * 200)
+    assert not docker_agent.claims(docker_agent.export(tmp_path / "b.json", bomb))
+
+
+def test_companions_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_code, "CHUNK_BYTES", 7)
+    made = Transcript()
+    made.read("t1", "a", "x")
+    path = made.write(tmp_path / "s1.jsonl")
+    agent = Transcript(agent="a1", prefix="v")
+    agent.read("t2", "a", "x")
+    folder = tmp_path / "s1" / "subagents"
+    agent.write(folder / "agent-a1.jsonl")
+    (folder / "journal.jsonl").write_text('{"type":"a","n":123456789}\n\n  \n{"b":2}\n   {"c":3}')
+    (folder / "agent-a1.meta.json").write_text('{"agentType":"' + "x" * 3000 + '"}')
+    found = records(path, max_line_bytes=2000)
+    assert of(Ignored, found) == [Ignored(str(folder / "journal.jsonl"), "workflow journal", 3)]
+    assert [record.reason for record in of(Skipped, found)] == ["cannot be read: longer than 2000 bytes"]
+    assert len(of(Emission, found)) == 2

@@ -123,7 +123,7 @@ class Tally:
 
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     tally = Tally(probe.path, probe.is_sqlite)
-    for session in _sessions(probe):
+    for session in _sessions(probe, reading.max_line_bytes):
         if isinstance(session, Problem):
             yield from tally.skip(session.line, session.reason)
         else:
@@ -133,9 +133,9 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     yield from tally.totals()
 
 
-def _sessions(probe: Probe) -> Iterator[Session | Problem]:
+def _sessions(probe: Probe, longest: int) -> Iterator[Session | Problem]:
     if probe.is_sqlite and is_database(probe.tables):
-        return sessions_of_database(probe)
+        return sessions_of_database(probe, longest)
     if is_export(_document(probe)):
         return sessions_of_export(probe.document)
     message = f"{probe.path}: neither a session database nor a session export of docker-agent"
