@@ -268,6 +268,9 @@ class _Outputs:
         content = _text(row, "content_hash")
         if not _SHA256_HEX.fullmatch(content):
             raise _SenselessError.of(content, "content_hash", "no SHA-256")
+        tokens, times = _number(row, "output_tokens"), _number(row, "emit_count", minimum=1)
+        if tokens * times >= LARGEST:
+            raise _SenselessError.of(times, "emit_count", f"of {tokens:,} tokens each")
         return RtkOutput(
             row_key=hash64("rtk", self._path, "session_outputs", str(row["rowid"])),
             native_id=row["rowid"],
@@ -275,10 +278,10 @@ class _Outputs:
             # the same form as measure.sha64: it meets the hashes of logged texts
             content_sha64=int.from_bytes(bytes.fromhex(content[:16]), "big", signed=True),
             identity_sha64=sha64(_bytes(_text(row, "identity"))),
-            output_tokens=_number(row, "output_tokens"),
+            output_tokens=tokens,
             line_count=_number(row, "line_count"),
             step=_number(row, "step_ordinal"),
-            emit_count=_number(row, "emit_count", minimum=1),
+            emit_count=times,
             first_at=_microseconds(_text(row, "first_seen")),
             last_at=_microseconds(_text(row, "last_seen")),
         )

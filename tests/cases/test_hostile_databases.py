@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -12,7 +13,10 @@ from support import docker_agent, rtk
 from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
-from dedupstats.sources.base import LARGEST
+from dedupstats.analytics.rtk_bounds import rtk_realised
+from dedupstats.report import document
+from dedupstats.report.build import build
+from dedupstats.sources.base import DEAREST, LARGEST
 from dedupstats.store.store import refused
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 STAMP = "2026-03-01T09:00:00+00:00"
 ROW = rtk.Command(STAMP, "git status", "rtk git status", 100, 40)
+OUTPUTS = [(LARGEST // 4, 2), (LARGEST // 2, 4), (2**62, 1), (1, 2**62)]
 VALUES: list[object] = [None, "x", "", "a\0b", b"\xff", 1.5, float("inf"), -1, LARGEST, 2**63 - 1, "9" * 5000]
 
 
@@ -141,6 +146,28 @@ def test_a_table_whose_module_is_missing(tmp_path: Path, store: Store) -> None:
     assert store.query("select (select count(*) from rtk_command), (select count(*) from emission)") == [
         (2, 1)
     ]
+
+
+def test_figures_of_numbers_beyond_all_sense_are_json(tmp_path: Path, store: Store) -> None:
+    """Each alone is a count; what they make together is none."""
+    rows = [("s", "0" * 64, "x", tokens, 1, 0, times, STAMP, STAMP) for tokens, times in OUTPUTS]
+    commands = [ROW._replace(output_tokens=LARGEST - 1, input_tokens=LARGEST - 1)] * 50
+    rtk.write_history(tmp_path / "a.db", rtk.Generation.PR2937, commands, session_outputs=rows)
+    items = [
+        docker_agent.assistant(number, cost=cost) for number, cost in enumerate([DEAREST - 1, 1e308] * 9)
+    ]
+    docker_agent.database(tmp_path / "b.db", 38, docker_agent.session("d", items))
+    import_paths(store, [tmp_path])
+    assert store.query("select line, reason from skipped order by all") == [
+        (2, f"session_outputs: emit_count is 4, of {LARGEST // 2:,} tokens each"),
+        (3, f"session_outputs: output_tokens is {2**62}, beyond {LARGEST:,}"),
+        (4, f"session_outputs: emit_count is {2**62}, beyond {LARGEST:,}"),
+    ]
+    realised = rtk_realised(store.connection)
+    assert realised is not None
+    assert realised.saved_tokens == LARGEST // 4
+    assert json.loads(document.render(build(store)), parse_constant=pytest.fail)
+    assert store.query("select isfinite(sum(cost_usd)) from request") == [(True,)]
 
 
 # -- sizes ---------------------------------------------------------------------------------------------------
