@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from dedupstats.errors import DedupstatsError, UsageError
+from dedupstats.paths import expanded
 from dedupstats.report import text
 from dedupstats.report.grid import Grid, laid_out, wrapped
 
@@ -278,7 +279,7 @@ def write_file(path: Path, data: str | bytes) -> None:
         DedupstatsError: It cannot be written; the message names the file and the reason.
     """
     content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    target = Path(os.path.realpath(path.expanduser()))
+    target = Path(os.path.realpath(expanded(path)))
     try:
         if target.is_file() and _is_database(target):
             raise DedupstatsError(f"{path} is a DuckDB file and stays as it is", "name another file with -o")
