@@ -142,7 +142,8 @@ def json_document(members: dict[str, Any]) -> bytes:
     import orjson
 
     document = {"schema_version": SCHEMA_VERSION} | members
-    return orjson.dumps(_json_value(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    data = orjson.dumps(_json_value(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return text.safe_json(data.decode()).encode()
 
 
 def parquet_bytes(table: Table) -> bytes:
