@@ -172,8 +172,10 @@ class Plan:
         for key in unchanged:
             self.summary.units_unchanged[units[key].source] += 1
         self.summary.skipped_before = sum(
-            number
-            for key, number in self._store.query("select unit_key, count(*) from raw.skipped group by all")
+            int(number)
+            for key, number in self._store.query(
+                "select unit_key, sum(records) from raw.skipped group by all"
+            )
             if key in unchanged
         )
         wanted = sorted((units[key] for key in touched), key=lambda unit: (unit.source, unit.key))

@@ -47,6 +47,11 @@ BATCH_FILES = 200
 BATCH_BYTES = 64_000_000
 """So it does of long texts: they wait in memory."""
 
+IGNORED_TYPES = 500
+TYPE_CHARS = 200
+OTHER_TYPES = "(other types)"
+"""So many types of ignored records are told apart in one file, by so many characters; the rest is this."""
+
 LONG_TEXT = 4096
 """Characters from which a text counts as long: DuckDB keeps such ones apart, whole."""
 
@@ -98,6 +103,7 @@ class UnitRows:
             Their paths with the reason. Such files are taken out of the unit, so that rows that they had
             before stay, and are tried again at the next import.
         """
+        self.plain[Ignored] = _few_types(self.plain[Ignored])
         if len(self.unit.files) == 1:
             return {}  # a unit of one file fails as a whole
         skipped: list[Skipped] = self.plain[Skipped]
@@ -111,6 +117,20 @@ class UnitRows:
             self.counts = [count for count in self.counts if count.path not in failed]
             self.unit.files = [file for file in self.unit.files if file.path not in failed]
         return failed
+
+
+def _few_types(ignored: list[Ignored]) -> list[Ignored]:
+    """The ignored records of each file by type; a type is what stands in the log, and may be any text."""
+    counts: Counter[tuple[str, str]] = Counter()
+    types: Counter[str] = Counter()
+    for path, kind, records in ignored:
+        name = kind if len(kind) <= TYPE_CHARS else kind[:TYPE_CHARS] + "…"
+        if (path, name) not in counts:
+            types[path] += 1
+            if types[path] > IGNORED_TYPES:
+                name = OTHER_TYPES
+        counts[path, name] += records
+    return [Ignored(path, name, records) for (path, name), records in counts.items()]
 
 
 class Batch:
@@ -148,7 +168,7 @@ class Batch:
     def _clear(self) -> None:
         self._rows: dict[str, list[Any]] = {table: [] for table in self._TABLES}
         self._units: list[UnitRows] = []
-        self._notes: list[tuple[int, str, int, str]] = []
+        self._notes: list[tuple[int, str, int, str, int]] = []
         self._dropped: list[str] = []
         self._size = self._bytes = 0
 
@@ -200,7 +220,7 @@ class Batch:
         unit_key = hash64(source, key)
         if self._plan.notes.get(to_storable(path)) == (unit_key, reason):
             return
-        self._notes.append((unit_key, path, 0, UNREADABLE + reason))
+        self._notes.append((unit_key, path, 0, UNREADABLE + reason, 1))
         if unit_key not in self._known_units:
             self._known_units.add(unit_key)
             self._rows["raw.unit"].append((unit_key, source, key, time.time_ns() // 1000))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dedupstats.model import Provenance, ReadOnly, Record
+from dedupstats.model import Provenance, ReadOnly, Record, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -191,6 +192,25 @@ def parse_json(data: bytes | str) -> Any:
     return JSON_DECODER.decode(data if isinstance(data, str) else text_of_json(data))
 
 
+MANY_VALUES = 1_000_000
+"""JSON of more values is not parsed: an empty object of two bytes takes sixty-four."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_MARKS = (b",", b"[", b"{")
+
+
+def has_many_values(data: bytes) -> bool:
+    """Whether some JSON holds more values than `MANY_VALUES`, judged without parsing it.
+
+    Example:
+        >>> many = b"{}," * MANY_VALUES
+        >>> has_many_values(b"[" + many), has_many_values(b'["' + many + b'"]')
+        (True, False)
+    """
+    if sum(map(data.count, _MARKS)) <= MANY_VALUES:
+        return False
+    return sum(map(_STRING.sub(b"", data).count, _MARKS)) > MANY_VALUES
+
+
 LATEST = 7_258_118_400_000_000
 """Year 2200 in UTC microseconds: what claims to be later, or before 1970, is no time at all."""
 LARGEST = 1 << 40
@@ -244,6 +264,42 @@ class Reading:
 def not_understood(error: Exception) -> str:
     """Why a record, or a log, that breaks its reader was left out: a fault of ours, said as such."""
     return f"not understood ({type(error).__name__}: {str(error)[:200]})"
+
+
+SHOWN_FAULTS = 1_000
+"""Records of one file that are named when they cannot be used; further ones are only counted."""
+REASON_CHARS = 500
+"""Longest reason: some quote what stands in the log."""
+
+
+class Faults:
+    """The records of one file that cannot be used: the first ones with their reasons, the rest as a number.
+
+    Attributes:
+        path: The file.
+        count: How many there are.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.count = 0
+        self._rest_from: int | None = None
+
+    def add(self, line: int, reason: str) -> Iterator[Skipped]:
+        """Count one; yields its record as long as there are not too many."""
+        self.count += 1
+        if self.count <= SHOWN_FAULTS:
+            yield Skipped(
+                self.path, line, reason if len(reason) <= REASON_CHARS else reason[:REASON_CHARS] + "…"
+            )
+        elif self.count == SHOWN_FAULTS + 1:
+            self._rest_from = line
+
+    def rest(self) -> Iterator[Skipped]:
+        """At the end of the file: one record for all that were not named."""
+        if self._rest_from is not None:
+            rest = self.count - SHOWN_FAULTS
+            yield Skipped(self.path, self._rest_from, f"{rest:,} further records of this file", rest)
 
 
 class Source(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.sources.base import parse_json
+from dedupstats.sources.base import has_many_values, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,14 +93,15 @@ class Probe:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or None if it is not one (or is above 32 MiB)."""
+        """The whole file as one JSON value, or None if it is not one, or above 32 MiB or a million values."""
         if self.size > DOCUMENT_BYTES or self.head.lstrip()[:1] not in (b"{", b"["):
             return None
         first, _, rest = self.head.partition(b"\n")
         if rest.strip() and first.rstrip().endswith(b"}") and next(self.rows, None) is not None:
             return None  # one value on the first line and more behind it: lines, no document
         try:
-            return parse_json(Path(self.path).read_bytes().removeprefix(BOM))
+            data = Path(self.path).read_bytes().removeprefix(BOM)
+            return None if has_many_values(data) else parse_json(data)
         except (OSError, ValueError, RecursionError):
             return None
 

@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput, Skipped
-from dedupstats.sources.base import LARGEST, Capabilities, Claim, hash64, plausible_time
+from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput
+from dedupstats.sources.base import LARGEST, Capabilities, Claim, Faults, hash64, plausible_time
 from dedupstats.sources.measure import sha64, to_storable
 from dedupstats.sources.probe import Probe
 from dedupstats.sources.rtk_places import places
@@ -68,9 +68,9 @@ class _SenselessError(ValueError):
 class _Tally:
     """How the rows of one database were used."""
 
+    faults: Faults
     used: int = 0
     ignored: int = 0
-    skipped: int = 0
 
 
 class Rtk:
@@ -125,7 +125,7 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
         "session_outputs": (_Outputs.columns, _Outputs(probe.path, reading).record),
         "hook_decisions": (_Decisions.columns, _Decisions(probe.path, reading).record),
     }
-    tally = _Tally()
+    tally = _Tally(Faults(probe.path))
     try:
         # byte for byte: two command lines that differ in bytes that are no UTF-8 stay two
         probe.database.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
@@ -135,7 +135,7 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
                 rows = _rows(
                     probe, table, [name for name in wanted if name in columns], reading.max_line_bytes
                 )
-                yield from _used(probe.path, table, rows, make, tally)
+                yield from _used(table, rows, make, tally)
             elif not table.startswith("sqlite_"):
                 count = _count_rows(probe.database, table)
                 tally.ignored += count
@@ -144,8 +144,9 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     except sqlite3.Error as error:
         message = f"{probe.path}: damaged SQLite file ({error})"
         raise UnreadableUnitError(message, "restore it from a backup, or leave it out") from error
-    records = tally.used + tally.ignored + tally.skipped
-    yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.skipped, False)
+    yield from tally.faults.rest()
+    records = tally.used + tally.ignored + tally.faults.count
+    yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.faults.count, False)
 
 
 def _rows(probe: Probe, table: str, columns: list[str], longest: int) -> Iterator[_Row]:
@@ -170,15 +171,14 @@ def _rows(probe: Probe, table: str, columns: list[str], longest: int) -> Iterato
 
 
 def _used(
-    path: str, table: str, rows: Iterator[_Row], make: Callable[[_Row], Record], tally: _Tally
+    table: str, rows: Iterator[_Row], make: Callable[[_Row], Record], tally: _Tally
 ) -> Iterator[Record]:
     """The record of each row, or `Skipped` with the reason."""
     for row in rows:
         try:
             record = _made(row, make)
         except _SenselessError as error:
-            tally.skipped += 1
-            yield Skipped(path, row["rowid"], f"{table}: {error}")
+            yield from tally.faults.add(row["rowid"], f"{table}: {error}")
         else:
             tally.used += 1
             yield record
@@ -268,6 +268,9 @@ class _Outputs:
         content = _text(row, "content_hash")
         if not _SHA256_HEX.fullmatch(content):
             raise _SenselessError.of(content, "content_hash", "no SHA-256")
+        tokens, times = _number(row, "output_tokens"), _number(row, "emit_count", minimum=1)
+        if tokens * times >= LARGEST:
+            raise _SenselessError.of(times, "emit_count", f"of {tokens:,} tokens each")
         return RtkOutput(
             row_key=hash64("rtk", self._path, "session_outputs", str(row["rowid"])),
             native_id=row["rowid"],
@@ -275,10 +278,10 @@ class _Outputs:
             # the same form as measure.sha64: it meets the hashes of logged texts
             content_sha64=int.from_bytes(bytes.fromhex(content[:16]), "big", signed=True),
             identity_sha64=sha64(_bytes(_text(row, "identity"))),
-            output_tokens=_number(row, "output_tokens"),
+            output_tokens=tokens,
             line_count=_number(row, "line_count"),
             step=_number(row, "step_ordinal"),
-            emit_count=_number(row, "emit_count", minimum=1),
+            emit_count=times,
             first_at=_microseconds(_text(row, "first_seen")),
             last_at=_microseconds(_text(row, "last_seen")),
         )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from dedupstats.errors import StoreError
+from dedupstats.paths import expanded, for_duckdb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ def default_path() -> Path:
     """Where the store is: `DEDUPSTATS_DB`, else `dedupstats/dedupstats.duckdb` in the user's data folder."""
     chosen = os.environ.get("DEDUPSTATS_DB")
     if chosen:
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     from platformdirs import user_data_path
 
     return user_data_path("dedupstats", appauthor=False) / "dedupstats.duckdb"
@@ -88,7 +89,7 @@ def open_store(path: str | Path | None = None, *, read_only: bool = False) -> St
         ...     store.query("select count(*) from emission")
         [(0,)]
     """
-    return Store(":memory:" if path == ":memory:" else Path(path or default_path()).expanduser(), read_only)
+    return Store(":memory:" if path == ":memory:" else expanded(path or default_path()), read_only)
 
 
 class Store:
@@ -250,7 +251,7 @@ class Store:
 
 def _connect(path: Path | str, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
     try:
-        return duckdb.connect(str(path), config=dict(config))
+        return duckdb.connect(path if isinstance(path, str) else for_duckdb(path), config=dict(config))
     except duckdb.Error as error:
         raise _translated(path, error) from error
 

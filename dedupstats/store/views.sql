@@ -185,6 +185,6 @@ from raw.ignored i
 join raw.unit u using (unit_key);
 
 create or replace view skipped as
-select s.unit_key, u.source, s.path, s.line, s.reason
+select s.unit_key, u.source, s.path, s.line, s.reason, s.records
 from raw.skipped s
 join raw.unit u using (unit_key);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -12,7 +13,10 @@ from support import docker_agent, rtk
 from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
-from dedupstats.sources.base import LARGEST
+from dedupstats.analytics.rtk_bounds import rtk_realised
+from dedupstats.report import document
+from dedupstats.report.build import build
+from dedupstats.sources.base import DEAREST, LARGEST
 from dedupstats.store.store import refused
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 STAMP = "2026-03-01T09:00:00+00:00"
 ROW = rtk.Command(STAMP, "git status", "rtk git status", 100, 40)
+OUTPUTS = [(LARGEST // 4, 2), (LARGEST // 2, 4), (2**62, 1), (1, 2**62)]
 VALUES: list[object] = [None, "x", "", "a\0b", b"\xff", 1.5, float("inf"), -1, LARGEST, 2**63 - 1, "9" * 5000]
 
 
@@ -143,6 +148,28 @@ def test_a_table_whose_module_is_missing(tmp_path: Path, store: Store) -> None:
     ]
 
 
+def test_figures_of_numbers_beyond_all_sense_are_json(tmp_path: Path, store: Store) -> None:
+    """Each alone is a count; what they make together is none."""
+    rows = [("s", "0" * 64, "x", tokens, 1, 0, times, STAMP, STAMP) for tokens, times in OUTPUTS]
+    commands = [ROW._replace(output_tokens=LARGEST - 1, input_tokens=LARGEST - 1)] * 50
+    rtk.write_history(tmp_path / "a.db", rtk.Generation.PR2937, commands, session_outputs=rows)
+    items = [
+        docker_agent.assistant(number, cost=cost) for number, cost in enumerate([DEAREST - 1, 1e308] * 9)
+    ]
+    docker_agent.database(tmp_path / "b.db", 38, docker_agent.session("d", items))
+    import_paths(store, [tmp_path])
+    assert store.query("select line, reason from skipped order by all") == [
+        (2, f"session_outputs: emit_count is 4, of {LARGEST // 2:,} tokens each"),
+        (3, f"session_outputs: output_tokens is {2**62}, beyond {LARGEST:,}"),
+        (4, f"session_outputs: emit_count is {2**62}, beyond {LARGEST:,}"),
+    ]
+    realised = rtk_realised(store.connection)
+    assert realised is not None
+    assert realised.saved_tokens == LARGEST // 4
+    assert json.loads(document.render(build(store)), parse_constant=pytest.fail)
+    assert store.query("select isfinite(sum(cost_usd)) from request") == [(True,)]
+
+
 # -- sizes ---------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +188,23 @@ def test_a_value_or_a_row_that_is_too_long(tmp_path: Path, store: Store) -> None
     remade(history, {"commands": end})
     import_paths(store, [history], max_line_bytes=1000)
     assert store.query("select line from skipped order by all") == [(2,), (4,), (5,), (6,)]
+
+
+def test_items_that_are_too_long(tmp_path: Path, store: Store) -> None:
+    items = [*docker_agent.read("c1", "a", "x", 1), docker_agent.user("y" * 5000, 3)]
+    docker_agent.database(tmp_path / "new.db", 38, docker_agent.session("d", items))
+    docker_agent.database(
+        tmp_path / "old.db", 10, docker_agent.session("e", items), docker_agent.session("f", items[:2])
+    )
+    docker_agent.change(
+        tmp_path / "old.db", "update sessions set messages = zeroblob(34000000) where id = 'e'"
+    )
+    import_paths(store, [tmp_path], max_line_bytes=5000)
+    assert store.query("select line, reason from skipped order by all") == [
+        (0, f"session e: its messages are longer than {32 << 20} bytes"),
+        (3, "session d: longer than 5000 bytes"),
+    ]
+    assert store.query("select count(*) from emission") == [(2,)]
 
 
 def test_more_text_than_the_memory_of_an_import_holds(

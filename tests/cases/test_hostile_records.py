@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import docker_agent
+from support import docker_agent, rtk
 from support.claude import Transcript
 from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
+from dedupstats.report.build import build
 from dedupstats.sources.base import DEAREST, LARGEST
 
 if TYPE_CHECKING:
@@ -161,3 +162,56 @@ def test_counts_beyond_all_sense_are_none(tmp_path: Path, store: Store) -> None:
         "select input_tokens, cache_write_5m_tokens, cache_read_tokens, output_tokens from request "
         "where line = 8"
     ) == [(0, LARGEST - 1, 7, 0)]
+
+
+# -- very many -----------------------------------------------------------------------------------------------
+
+
+def test_very_many_records_that_cannot_be_used(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedupstats.sources.base.SHOWN_FAULTS", 2)
+    made = transcript()
+    for _ in range(5):
+        made.raw("{")
+    made.write(tmp_path / "a.jsonl")
+    items = [docker_agent.item({"role": "user"})] + [{"message": {"message": []}}] * 5
+    docker_agent.database(tmp_path / "b.db", 10, docker_agent.session("d", items))
+    bad = rtk.Command("2026-03-01T09:00:00+00:00", "ls", "rtk ls", "x", "x")
+    rtk.write_history(tmp_path / "c.db", commands=[bad] * 5)
+    summary = import_paths(store, [tmp_path])
+    assert summary.skipped == 15
+    found = store.query("select path, line, records, reason from skipped order by path, line")
+    lines = {"a.jsonl": (8, 9, 10), "b.db": (1, 2, 3), "c.db": (1, 2, 3)}
+    assert [row[:3] for row in found] == [
+        (str(tmp_path / name), line, 3 if line == third else 1)
+        for name, (first, second, third) in lines.items()
+        for line in (first, second, third)
+    ]
+    assert {row[3] for row in found if row[2] == 3} == {"3 further records of this file"}
+    assert build(store).corpus.skipped == 15
+    assert import_paths(store, [tmp_path]).skipped_before == 15
+
+
+def test_very_many_types_and_very_long_ones(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedupstats.ingest.write.IGNORED_TYPES", 2)
+    made = transcript()
+    for kind in ("a", "b", "c" * 300, "d", "d"):
+        made.raw({"type": kind})
+    made.write(tmp_path / "a.jsonl")
+    import_paths(store, [tmp_path])
+    assert store.query("select type, records from ignored order by all") == [
+        ("(other types)", 3),
+        ("a", 1),
+        ("b", 1),
+    ]
+
+
+def test_a_long_reason_is_cut(tmp_path: Path, store: Store) -> None:
+    session = docker_agent.session("d" * 10_000, [{"message": {"message": []}}, docker_agent.user("x", 1)])
+    docker_agent.database(tmp_path / "b.db", 10, session)
+    import_paths(store, [tmp_path])
+    ((reason,),) = store.query("select reason from skipped")
+    assert len(reason) == 501

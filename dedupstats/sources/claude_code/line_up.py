@@ -34,10 +34,11 @@ def records(transcript: Transcript, missing: Facts) -> Iterator[Record]:
         yield from _beside(thread, places)
     path = transcript.role.path
     yield from transcript.skipped
+    yield from transcript.faults.rest()
     for kind, count in sorted(transcript.ignored.items()):
         yield Ignored(path, kind, count)
     ignored = sum(transcript.ignored.values())
-    skipped = len(transcript.skipped)
+    skipped = transcript.faults.count
     total = transcript.used + transcript.copies + ignored + skipped
     yield FileCount(path, total, transcript.used, transcript.copies, ignored, skipped, transcript.unfinished)
 

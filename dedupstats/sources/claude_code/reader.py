@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dedupstats.model import ContextKind, Skipped
-from dedupstats.sources.base import hash64, not_understood
+from dedupstats.model import ContextKind
+from dedupstats.sources.base import Faults, hash64, not_understood
 from dedupstats.sources.claude_code.answers import take_assistant
 from dedupstats.sources.claude_code.arrivals import take_user
 from dedupstats.sources.claude_code.besides import take_attachment, take_progress
@@ -28,6 +28,7 @@ from dedupstats.sources.lines import JsonLines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dedupstats.model import Skipped
     from dedupstats.sources.base import Names
     from dedupstats.sources.claude_code.answers import Call
     from dedupstats.sources.claude_code.layout import Role
@@ -80,6 +81,7 @@ class Transcript:
         spawned: For subagents that a result names, the context of that result.
         sessions: How many rows bear which session id.
         ignored: Rows by type that no figure needs.
+        skipped, faults: Rows that cannot be used: the first ones, and how many.
         at, is_home, is_repeated, ledger_key, version_key: Of the row at hand: time, whether its session id is
             the file's name, whether its uuid was there before, name keys of session and version.
     """
@@ -102,6 +104,7 @@ class Transcript:
         self.spawned: dict[str, int] = {}
         self.sessions: Counter[str] = Counter()
         self.ignored: Counter[str] = Counter()
+        self.faults = Faults(role.path)
         self.skipped: list[Skipped] = []
         self.used = 0
         self.copies = 0
@@ -149,7 +152,7 @@ class Transcript:
 
     def skip(self, line: int, reason: str) -> None:
         """Count a record that cannot be used."""
-        self.skipped.append(Skipped(self.role.path, line, reason))
+        self.skipped.extend(self.faults.add(line, reason))
 
     def thread(self, native_id: str, kind: ContextKind, *, is_side: bool = False) -> Thread:
         """A new context of this file."""

@@ -12,6 +12,7 @@ from dedupstats.sources.base import parse_json
 from dedupstats.sources.claude_code import layout
 from dedupstats.sources.claude_code.line_up import records
 from dedupstats.sources.claude_code.reader import Transcript
+from dedupstats.sources.lines import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
     from dedupstats.model import Record
     from dedupstats.sources.base import FileInfo, Unit
     from dedupstats.sources.claude_code.tools import Calls
+
+
+def _read_bounded(path: str, longest: int) -> bytes:
+    with Path(path).open("rb") as file:
+        data = file.read(longest + 1)
+    if len(data) > longest:
+        raise ValueError(f"longer than {longest} bytes")
+    return data
+
+
+def _count_lines(path: str) -> int:
+    """How many lines of a file hold something; no line is held whole."""
+    count, is_blank = 0, True
+    with Path(path).open("rb") as file:
+        while data := file.read(CHUNK_BYTES):
+            *ended, rest = data.split(b"\n")
+            for line in ended:
+                count += not is_blank or bool(line.strip())
+                is_blank = True
+            is_blank = is_blank and not rest.strip()
+    return count + (not is_blank)
 
 
 class UnitReader:
@@ -32,6 +54,7 @@ class UnitReader:
     def __init__(self, unit: Unit, calls: Calls) -> None:
         self._unit = unit
         self._calls = calls
+        self._longest = calls.reading.max_line_bytes
         self._agent_kinds: dict[str, str] = {}
         self._contexts: list[Context] = []
         self._spawned: dict[str, int] = {}
@@ -78,7 +101,7 @@ class UnitReader:
     def _meta(self, file: FileInfo) -> Iterator[Record]:
         """The kind of a subagent from the small file beside its own."""
         try:
-            meta = parse_json(Path(file.path).read_bytes())
+            meta = parse_json(_read_bounded(file.path, self._longest))
         except (OSError, ValueError, RecursionError) as error:
             yield Skipped(file.path, 1, f"cannot be read: {error}")
             yield FileCount(file.path, 1, 0, 0, 0, 1, False)
@@ -91,7 +114,7 @@ class UnitReader:
     def _journal(self, file: FileInfo) -> Iterator[Record]:
         """A workflow's journal: counted, not used."""
         try:
-            count = sum(1 for line in Path(file.path).read_bytes().split(b"\n") if line.strip())
+            count = _count_lines(file.path)
         except OSError as error:
             yield Skipped(file.path, 0, f"cannot be read: {error.strerror or error}")
             yield FileCount(file.path, 1, 0, 0, 0, 1, False)
