@@ -102,7 +102,11 @@ with flagged as (
     coalesce(
         comparable and not is_copy and max(case when comparable then coalesce(left_at, {_BIG}) end) over (
             partition by context_key, sha64 order by ordinal rows between unbounded preceding and 1 preceding
-        ) > ordinal, false) as in_sight
+        ) > ordinal, false) as in_sight,
+    -- a copy turns up with its original, of which it is no earlier one
+    lag(emission_key) over (
+        partition by session_key, call_key, sha64, comparable order by turn_up, is_copy, place
+    ) as before_key
     from placed
     where recurs
 )
@@ -110,10 +114,10 @@ select emission_key, session_key, family_key, seq, copy_of, in_sight, call_poole
     repeat_pooled, bytes_session, repeat_session, repeat_turn, repeat_session and in_sight,
     call_session and are_new_bytes, norm_call_pooled, norm_call_session, norm_repeat_pooled,
     norm_repeat_session, norm_repeat_turn, norm_repeat_session and in_sight,
-    norm_call_session and are_new_bytes
+    norm_call_session and are_new_bytes, case when repeat_session then before_key end
 from flagged
 union all
-select emission_key, session_key, family_key, seq, copy_of, {", ".join(["false"] * RULES)}
+select emission_key, session_key, family_key, seq, copy_of, {", ".join(["false"] * RULES)}, null
 from placed
 where not recurs
 """
@@ -121,9 +125,9 @@ where not recurs
 
 
 def settle_rules(store: Store) -> None:
-    """Fill `derived.emission`: session, family, seq, original, and one boolean per repeat rule.
+    """Fill `derived.emission`: session, family, seq, original, one boolean per repeat rule, what is repeated.
 
-    Columns are those of the view `emission_repeat`; copies have every rule false.
+    Columns are those of the view `emission_repeat`; copies have every rule false and repeat nothing.
     """
     store.query(_PLACED)
     store.query("delete from derived.emission")
