@@ -55,7 +55,7 @@ class Stub:
     """the file that was read; None: imported without targets"""
     verdict: StubVerdict
     anchor_key: int | None
-    """the latest earlier Read in sight: of the same arguments, else, without an attachment, of the same file"""
+    """the latest earlier Read in sight: of these arguments, else of the file if nothing attaches it"""
     anchor_line: int | None
     same_arguments: bool | None
     """whether the anchor was called with the same arguments, in the same spelling or another"""
