@@ -134,7 +134,7 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     path = result.path if full_paths else short_path(result.path)
     when = f", {result.ts:%Y-%m-%d %H:%M:%S} UTC" if result.ts else ", undated"
     yield "place", f"line {count(result.line)} of {path}{when}"
-    flags = [f"class {result.klass}"]
+    flags = [f"class {result.result_class}"]
     flags += ["a failure"] if result.is_error else []
     flags += ["did not run"] if result.did_not_run else []
     flags += [f"written again in {plural(result.copies, 'place')}"] if result.copies else []
@@ -190,8 +190,10 @@ def _others(others: Sequence[Outcome]) -> Table:
 
 def elisions(
     found: Sequence[Elision], explanations: Sequence[Explanation], verdict: str, *, full_paths: bool
-) -> Table:
+) -> Part:
     """The largest elisions of a verdict, in the order found."""
+    if not found:
+        return Heading(f"No elision is {verdict}.")
     known = {one.result.emission_key: one.result for one in explanations}
     rows = []
     for elision in found:
@@ -205,12 +207,13 @@ def elisions(
             )
         )
     columns = (Column("id"), Column("bytes", "int"), Column("call"), Column("policy"))
-    title = f"The largest elisions that are {verdict}:" if rows else f"No elision is {verdict}."
-    return Table(title, columns, rows)
+    return Table(f"The largest elisions that are {verdict}:", columns, rows)
 
 
-def stubs(found: Sequence[Stub], *, full_paths: bool) -> Table:
+def stubs(found: Sequence[Stub], *, full_paths: bool) -> Part:
     """Claude Code's own read stubs with their verdicts."""
+    if not found:
+        return Heading("The store holds no read stubs of Claude Code's own.")
     rows = [
         (
             stub.call_id or shown_key(stub.emission_key),
@@ -224,5 +227,5 @@ def stubs(found: Sequence[Stub], *, full_paths: bool) -> Table:
         name: sum(stub.verdict == name for stub in found) for name in sorted({s.verdict for s in found})
     }
     counted = ", ".join(f"{count(number)} {name}" for name, number in verdicts.items())
-    title = f"Claude Code's own read stubs: {len(rows):,}" + (f" ({counted})" if counted else "")
+    title = f"Claude Code's own read stubs: {count(len(rows))} ({counted})"
     return Table(title, (Column("id"), Column("verdict"), Column("file"), Column("because")), rows)

@@ -84,7 +84,7 @@ def alike(earlier: Earlier) -> str:
     call = "same call" if earlier.same_call else "other call"
     common = [call, "same bytes" if earlier.same_bytes else "other bytes"]
     common += ["failed"] if earlier.result.is_error else []
-    common += [earlier.result.klass] if earlier.result.klass != Class.TEXT else []
+    common += [earlier.result.result_class] if earlier.result.result_class != Class.TEXT else []
     common += ["copy"] if earlier.result.is_copy else []
     return ", ".join(common)
 
@@ -174,7 +174,7 @@ def truth(account: Account, explanation: Explanation) -> str | None:
     """What the elision truly was; of a text that is shown, whether the model could still see its bytes."""
     result, outcome = explanation.result, account.outcome
     if outcome.verdict is None:
-        is_text = outcome.action is not None and result.klass in {Class.TEXT, Class.TRUNCATED}
+        is_text = outcome.action is not None and result.result_class in {Class.TEXT, Class.TRUNCATED}
         return f"{_sight(account, explanation)}." if is_text else None
     words = {
         Verdict.SOUND: lambda: _sight(account, explanation),

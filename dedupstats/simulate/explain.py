@@ -117,7 +117,7 @@ class Explanation:
 
     result: Result
     earlier: tuple[Earlier, ...]
-    """the latest `EARLIER`, in order of arrival"""
+    """the latest 50, in order of arrival"""
     earlier_results: int
     """of how many"""
     stub: Stub | None

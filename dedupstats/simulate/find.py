@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - the reference page looks at the types of fields
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,6 @@ from dedupstats.simulate.verdicts import VERDICTS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from dedupstats.simulate.chunk import Chunk
     from dedupstats.simulate.knowledge import Knowledge
@@ -49,7 +49,7 @@ class Result:
     line: int
     bytes: int
     lines: int
-    klass: str
+    result_class: str
     is_error: bool
     did_not_run: bool
     has_call: bool
