@@ -5,11 +5,14 @@ Usage: python docs/generate.py [FILE]. A test compares the result with the commi
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
+import textwrap
 import tomllib
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -22,6 +25,8 @@ from dedupstats.model import Class
 from dedupstats.policies import POLICIES, all_policies
 from dedupstats.report.model import Report
 from dedupstats.report.rate_tables import flat_table
+from dedupstats.simulate.explain import Explanation
+from dedupstats.simulate.find import Elision
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -163,6 +168,13 @@ def formats() -> str:
         *_members(rates.Rates),
         "### report as JSON\n\nThe members of Report.\n",
         *_members(Report),
+        """\
+### explain as JSON
+
+`schema_version` first, then the lists `elisions` (with `--verdict`; else empty), `explanations` (of them, or
+of the one call) and `stubs` (with `--stubs`; else empty) of these:
+""",
+        *_members(Elision, Explanation),
     ]
     return "\n".join(parts)
 
@@ -181,16 +193,16 @@ def flat_columns() -> set[str]:
     return found
 
 
-def _members(root: type) -> Iterator[str]:
-    """A table per dataclass, from the root on, each once."""
-    waiting, met = [root], {root}
+def _members(*roots: type) -> Iterator[str]:
+    """A table per dataclass, from the roots on, each once."""
+    waiting, met = list(roots), set(roots)
     meanings: dict[str, str] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
     while waiting:
         kind = waiting.pop(0)
         doc = inspect.getdoc(kind) or ""
         about = re.sub(r"\bNone\b", "null", doc.partition("\n\n")[0].replace("\n", " "))
         yield f"**{kind.__name__}**: {about}\n\n| member | type | meaning |\n|---|---|---|"
-        texts = _attributes(doc)
+        texts = _attributes(doc) or _field_texts(kind)
         hints = get_type_hints(kind)
         for field in fields(kind):
             text = texts.get(field.name) or meanings.get(f"{kind.__name__}.{field.name}")
@@ -215,6 +227,21 @@ def _attributes(doc: str) -> dict[str, str]:
     section = doc.partition("Attributes:\n")[2].partition("\n\n")[0]
     found = re.findall(r"^    (\w+): (.*(?:\n     +.*)*)", section, re.MULTILINE)
     return {name: re.sub(r"\bNone\b", "null", " ".join(text.split())).rstrip(".") for name, text in found}
+
+
+def _field_texts(kind: type) -> dict[str, str]:
+    """The texts that stand below the fields of a class."""
+    (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(found, ast.ClassDef)
+    return {
+        field.target.id: re.sub(r"\bNone\b", "null", " ".join(text.value.value.split()))
+        for field, text in pairwise(found.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 def _type(annotation: str) -> str:

@@ -92,7 +92,11 @@ def _flags() -> str:
 _CALLS = f"""
 create or replace temp table by_call as
 select emission_key,
-    {_flags()}
+    {_flags()},
+    -- a copy turns up with its original, of which it is no earlier one
+    lag(emission_key) over (
+        partition by session_key, call_key, sha64, comparable order by turn_up, is_copy, place
+    ) as before_key
 from placed
 where call_recurs
 """
@@ -141,7 +145,8 @@ select p.emission_key, session_key, family_key, seq, copy_of,
         "norm_repeat_session and in_sight",
         "norm_call_session and coalesce(are_new_bytes, true)",
     )
-}
+},
+    case when repeat_session then before_key end
 from placed p
 left join by_call c on c.emission_key = p.emission_key
 left join by_bytes b on b.emission_key = p.emission_key
@@ -149,9 +154,9 @@ left join by_bytes b on b.emission_key = p.emission_key
 
 
 def settle_rules(store: Store) -> None:
-    """Fill `derived.emission`: session, family, seq, original, and one boolean per repeat rule.
+    """Fill `derived.emission`: session, family, seq, original, one boolean per repeat rule, what is repeated.
 
-    Columns are those of the view `emission_repeat`; copies have every rule false.
+    Columns are those of the view `emission_repeat`; copies have every rule false and repeat nothing.
     """
     store.query(_PLACED)
     store.query(_CALLS)

@@ -34,6 +34,8 @@ class Arrival(NamedTuple):
     """whose process hears of it, where each session has one of its own"""
     event: Event
     """as the engine is told; what does not concern the ledger that subagents share names no session"""
+    line: int = 0
+    """of the context's file, where the log tells of it; 0: it follows from the results alone"""
 
 
 class ContextFacts(NamedTuple):

@@ -40,12 +40,12 @@ FLAGS: Final = (
 _TOOLS = """
 create or replace temp table replay_tool as
 select row_number() over (order by tool, category, read_only) - 1 as tool_no, *
-from (select distinct tool, coalesce(category, '') as category, read_only from emission)
+from (select distinct tool, coalesce(category, '') as category, read_only from emission where {only})
 """
 
 _CONTEXTS = """
 create or replace temp table replay_context as
-select context_key, parent_key, kind, session_key, native_id, session_id from context
+select context_key, parent_key, kind, session_key, native_id, session_id from context where {only}
 """
 
 #: A sub-session of docker-agent has an id of its own; a ledger that subagents share is the root's.
@@ -69,10 +69,12 @@ from (
     select distinct {_LEDGER.format(row="e")} as ledger
     from emission e
     join replay_context c using (context_key)
+    where {{only}}
     union
     select distinct {_LEDGER.format(row="v")}
     from event v
     join replay_context c using (context_key)
+    where {{only}}
 )
 """
 
@@ -99,6 +101,7 @@ with listed as (
     join replay_context c using (context_key)
     join replay_tool t
         on t.tool = e.tool and t.category = coalesce(e.category, '') and t.read_only = e.read_only
+    where {{only}}
 )
 select row_number() over (order by {{order}}) - 1 as position, * exclude (ledger), l.ledger_no
 from listed
@@ -169,6 +172,7 @@ class Timeline:
         counted: SQL condition on the view `emission` (called `e`): what the figures are to count. All of the
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
+        family: Only this family, as if there were no other; None: all of them.
     """
 
     def __init__(
@@ -178,13 +182,16 @@ class Timeline:
         knowledge: Knowledge,
         counted: str = "true",
         parameters: Mapping[str, Any] | None = None,
+        *,
+        family: int | None = None,
     ) -> None:
+        only = "true" if family is None else f"family_key = {family}"
         self._store = store
         self._scope: Scope = scope
         self._knowledge = knowledge
         for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
-            store.query(sql)
-        store.query(_ROWS.format(order=_ORDERS[scope], counted=counted), dict(parameters or {}))
+            store.query(sql.format(only=only))
+        store.query(_ROWS.format(order=_ORDERS[scope], counted=counted, only=only), dict(parameters or {}))
         store.query(_FAMILIES)
         store.query(_EVENTS.format(groups=_LIVES[scope]))
         self._tools = store.query("select tool, category, read_only from replay_tool order by tool_no")
@@ -263,7 +270,7 @@ class Timeline:
 
     def _arrivals(self, first: int, last: int, start: int) -> list[Arrival]:
         rows = self._store.query(
-            "select position, kind, context_key, ledger_no, is_of_session from replay_event "
+            "select position, kind, context_key, ledger_no, is_of_session, line from replay_event "
             "where position between ? and ? order by position, rank, seq, ts, line, kind, context_key",
             [first, last],
         )
@@ -276,6 +283,7 @@ class Timeline:
                     self._ledgers[ledger] if is_of_session else "",
                     "" if context is None else context,
                 ),
+                line,
             )
-            for position, kind, context, ledger, is_of_session in rows
+            for position, kind, context, ledger, is_of_session, line in rows
         ]

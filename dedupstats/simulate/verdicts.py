@@ -119,7 +119,10 @@ def judge(
         np.array([decision.shown_bytes or 0 for _, decision in decided], dtype=np.int64),
         verdict,
         np.array(
-            [_place(chunk, here, there) for here, there in zip(rows.tolist(), anchor.tolist(), strict=True)],
+            [
+                PLACES.index(place(chunk, here, there))
+                for here, there in zip(rows.tolist(), anchor.tolist(), strict=True)
+            ],
             dtype=np.int64,
         ),
         ~is_same_call,
@@ -156,7 +159,8 @@ def _longest(chunk: Chunk, elided: dict[int, Decision], shortened: set[int]) -> 
     return found
 
 
-def _place(chunk: Chunk, row: int, anchor: int) -> int:
+def place(chunk: Chunk, row: int, anchor: int) -> Place:
+    """Where an earlier emission stands, seen from the context of a row; a copy of it here counts as here."""
     columns = chunk.columns
     context, ordinal = columns["context_key"][row], columns["ordinal"][row]
     here = [
@@ -165,12 +169,10 @@ def _place(chunk: Chunk, row: int, anchor: int) -> int:
         if copy < row and columns["context_key"][copy] == context
     ]
     if any(columns["left_at"][copy] > ordinal for copy in here):
-        place = Place.IN_SIGHT
-    elif here:
-        place = Place.GONE
-    else:
-        place = _relation(int(context), int(columns["context_key"][anchor]), chunk)
-    return PLACES.index(place)
+        return Place.IN_SIGHT
+    if here:
+        return Place.GONE
+    return _relation(int(context), int(columns["context_key"][anchor]), chunk)
 
 
 def _relation(context: int, other: int, chunk: Chunk) -> Place:

@@ -58,7 +58,8 @@ left join raw.name model on model.name_key = e.model_key;
 create or replace view emission_repeat as
 select d.emission_key, d.call_pooled, d.call_session, d.repeat_pooled, d.bytes_session, d.repeat_session,
     d.repeat_turn, d.repeat_in_sight, d.changed, d.in_sight, d.norm_call_pooled, d.norm_call_session,
-    d.norm_repeat_pooled, d.norm_repeat_session, d.norm_repeat_turn, d.norm_repeat_in_sight, d.norm_changed
+    d.norm_repeat_pooled, d.norm_repeat_session, d.norm_repeat_turn, d.norm_repeat_in_sight, d.norm_changed,
+    d.repeats_key
 from derived.emission d;
 
 create or replace view request as
