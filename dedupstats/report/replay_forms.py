@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dedupstats.analytics.rates import TOKEN_RULE, share
 from dedupstats.analytics.replays import in_words
-from dedupstats.report.replay_words import cap, claimed, largest_first, most_first, untrue
+from dedupstats.report.replay_words import cap, claimed, largest_first, most_first, short_sessions, untrue
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Beside
 from dedupstats.simulate.verdicts import Place, Verdict
@@ -78,10 +78,8 @@ def _groups(found: Replays, score: Score, by: By) -> Iterable[tuple[tuple[str | 
         return [((tool,), group) for tool, group in largest_first(score.tools)]
     if by == "risk":
         return [((place.value,), score.places[place]) for place in Place if place in score.places]
-    return [
-        ((found.sessions[key].session_id, found.sessions[key].project), group)
-        for key, group in largest_first(score.sessions)
-    ]
+    names = short_sessions(found)
+    return [(names[key], group) for key, group in largest_first(score.sessions)]
 
 
 def _named(variant: Variant) -> tuple[Any, ...]:

@@ -9,7 +9,16 @@ from dedupstats.analytics.replays import in_words as why_refused
 from dedupstats.analytics.window import zone_info
 from dedupstats.report import text
 from dedupstats.report.replay_risk import risk_tables
-from dedupstats.report.replay_words import PLACES, VERDICTS, cap, claimed, largest_first, most_first, untrue
+from dedupstats.report.replay_words import (
+    PLACES,
+    VERDICTS,
+    cap,
+    claimed,
+    largest_first,
+    most_first,
+    short_sessions,
+    untrue,
+)
 from dedupstats.report.scope import filters, in_words
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING
@@ -191,15 +200,6 @@ def _ledgers(found: Replays) -> Iterator[Table]:
                 )
             )
     if rows:
-        unknown = found.unknown
-        most = ", ".join(f"{tool} {text.count(n)}" for tool, n in list(unknown.items())[:_UNKNOWN_NAMED])
-        told = (
-            f"More if unknown tools only read: nobody says whether {text.count(len(unknown))} tools do "
-            f"({text.count(sum(unknown.values()))} results, most of {most}); what you know goes into --tools "
-            "FILE, and --shell-reads trusts commands that are seen to only read."
-            if unknown
-            else "Of every tool it is known whether it only reads."
-        )
         yield Table(
             "Ledgers, keys, and what is not known of tools",
             (
@@ -210,8 +210,21 @@ def _ledgers(found: Replays) -> Iterator[Table]:
                 Column("more_tokens", "int", "net\ntokens"),
             ),
             rows,
-            (_LOST, told),
+            (_LOST, _unknown_tools(found.unknown)),
         )
+
+
+def _unknown_tools(unknown: dict[str, int]) -> str:
+    """Of which tools nobody says whether they only read, and what can be done about it."""
+    if not unknown:
+        return "Of every tool it is known whether it only reads."
+    named = [f"{tool} ({text.count(number)})" for tool, number in list(unknown.items())[:_UNKNOWN_NAMED]]
+    others = len(unknown) - len(named)
+    return (
+        f"Of {text.count(sum(unknown.values()))} results nobody says whether the tool only reads: "
+        f"{', '.join(named)}{f' and {text.count(others)} other tools' if others else ''}. What you know goes "
+        "into --tools FILE; --shell-reads trusts commands that are seen to only read."
+    )
 
 
 # -- by reason, tool, session, step --------------------------------------------------------------------------
@@ -246,22 +259,17 @@ def _tools(found: Replays) -> Table:
 
 
 def _sessions(found: Replays) -> Table:
-    names = text.short_paths(named.project for named in found.sessions.values() if named.project)
+    names = short_sessions(found)
     return _table(
         found,
         f"{_title(found)}: elisions by session",
         (Column("session"), Column("project")),
         [
-            (_session(found, key, names), variant, group)
+            ((names[key][0][:_ID_CHARS], names[key][1]), variant, group)
             for variant, score in found.rows
             for key, group in largest_first(score.sessions)
         ],
     )
-
-
-def _session(found: Replays, key: int, names: dict[str, str]) -> tuple[str, str | None]:
-    named = found.sessions[key]
-    return named.session_id[:_ID_CHARS], named.project and names[named.project]
 
 
 def _places_by_verdict(found: Replays) -> Table:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dedupstats.report.text import short_paths
 from dedupstats.simulate.score import NOTHING, Beside, total
 from dedupstats.simulate.verdicts import Place, Verdict
 
 if TYPE_CHECKING:
+    from dedupstats.analytics.replays import Replays
     from dedupstats.simulate.score import Group, Tally
     from dedupstats.simulate.variants import Variant
 
@@ -64,3 +66,12 @@ def largest_first(groups: dict[Any, Group]) -> list[tuple[Any, Group]]:
         groups.items(),
         key=lambda pair: (-pair[1].get(Verdict.SOUND, NOTHING).net_tokens, -claimed(pair[1]).tokens, pair[0]),
     )
+
+
+def short_sessions(found: Replays) -> dict[int, tuple[str, str | None]]:
+    """Id and project of each session by key; projects with the last part of their path, or more."""
+    short = short_paths(named.project for named in found.sessions.values() if named.project)
+    return {
+        key: (named.session_id, named.project and short[named.project])
+        for key, named in found.sessions.items()
+    }
