@@ -72,16 +72,16 @@ def _two_lines(words: str) -> str:
 
 
 def _examples(found: Replays) -> Iterator[str]:
-    """The largest elision of each verdict, of an engine if one made any."""
+    """The largest elision of each verdict, of an engine in its headline preset if one made any."""
     for verdict, words in VERDICTS.items():
-        candidates: list[tuple[bool, Example, Variant]] = [
-            (bool(variant.spec.revision), example, variant)
+        candidates: list[tuple[bool, bool, Example, Variant]] = [
+            (bool(variant.spec.revision), variant.is_headline, example, variant)
             for variant, score in found.rows
             for example in score.examples.get(verdict, ())
         ]
         if not candidates:
             continue
-        _, example, variant = max(candidates, key=lambda one: one[:2])
+        *_, example, variant = max(candidates, key=lambda one: one[:3])
         called = found.examples[example.emission_key]
         name = called.call_id or str(example.emission_key)
         what = f"{called.tool}, {text.size(example.bytes)}"
