@@ -20,13 +20,20 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from typer.testing import CliRunner
 
 from dedupstats.analytics import rates
+from dedupstats.analytics.replays import replay
 from dedupstats.cli.app import app
+from dedupstats.ingest import import_paths
 from dedupstats.model import Class
 from dedupstats.policies import POLICIES, all_policies
 from dedupstats.report.model import Report
 from dedupstats.report.rate_tables import flat_table
+from dedupstats.report.replay_forms import flat_table as flat_replays
+from dedupstats.report.replay_tables import By
 from dedupstats.simulate.explain import Explanation
 from dedupstats.simulate.find import Elision
+from dedupstats.simulate.score import Beside
+from dedupstats.simulate.variants import variants
+from dedupstats.simulate.verdicts import Place, Verdict
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -166,6 +173,7 @@ def formats() -> str:
 `share_of_tokens`.
 """,
         *_members(rates.Rates),
+        _replays(),
         "### report as JSON\n\nThe members of Report.\n",
         *_members(Report),
         """\
@@ -177,6 +185,48 @@ of the one call) and `stubs` (with `--stubs`; else empty) of these:
         *_members(Elision, Explanation),
     ]
     return "\n".join(parts)
+
+
+_SIZES = "results, bytes, tokens, marker_bytes, marker_tokens, net_bytes, net_tokens"
+_MEANINGS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
+
+
+def _replays() -> str:
+    """The outputs of simulate."""
+    return "\n".join(
+        [
+            "### simulate as CSV and Parquet\n",
+            f"One row per variant, and per what `--by` names. SIZE: {_SIZES}.\n",
+            "| column | meaning |\n|---|---|",
+            *(f"| `{name}` | {text} |" for name, text in _MEANINGS["replay_columns"].items()),
+            "\n### simulate as JSON\n",
+            f"`schema_version` first; complete, whatever `--by` says. Sizes are objects of {_SIZES}.\n",
+            "| member | meaning |\n|---|---|",
+            *(f"| `{name}` | {text} |" for name, text in _MEANINGS["replay_members"].items()),
+            "",
+        ]
+    )
+
+
+def replay_columns() -> set[str]:
+    """Every column of the flat forms of simulate, sizes, verdicts and places as the page writes them."""
+    found = set()
+    sizes = _SIZES.replace(", ", "|")
+    verdicts, besides, places = ("|".join(kind) for kind in (Verdict, Beside, Place))
+    with open_store(":memory:") as store:
+        import_paths(store, [Path(__file__).parents[1] / "sample_data" / "claude_code"])
+        replays = replay(store, variants(["safe"]))
+    for by in get_args(By):
+        for column in flat_replays(replays, by).columns:
+            name = re.sub(r"share_of_\w+", "share_of_UNIT", column.name)
+            name = re.sub(rf"^(?:{besides})_results$", "BESIDE_results", name)
+            name = re.sub(rf"^place_(?:{places})_", "place_PLACE_", name)
+            name = re.sub(rf"^(?:{verdicts})_(?:{sizes})$", "VERDICT_SIZE", name)
+            name = re.sub(
+                rf"^((?:asked|elided|untrue|if_unknown_reads|key_lost|mixed)_)?(?:{sizes})$", r"\1SIZE", name
+            )
+            found.add(name)
+    return found
 
 
 def flat_columns() -> set[str]:
@@ -196,7 +246,6 @@ def flat_columns() -> set[str]:
 def _members(*roots: type) -> Iterator[str]:
     """A table per dataclass, from the roots on, each once."""
     waiting, met = list(roots), set(roots)
-    meanings: dict[str, str] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
     while waiting:
         kind = waiting.pop(0)
         doc = inspect.getdoc(kind) or ""
@@ -205,8 +254,8 @@ def _members(*roots: type) -> Iterator[str]:
         texts = _attributes(doc) or _field_texts(kind)
         hints = get_type_hints(kind)
         for field in fields(kind):
-            text = texts.get(field.name) or meanings.get(f"{kind.__name__}.{field.name}")
-            text = text or meanings.get(field.name, "")
+            text = texts.get(field.name) or _MEANINGS.get(f"{kind.__name__}.{field.name}")
+            text = text or _MEANINGS.get(field.name, "")
             yield f"| `{field.name}` | {_type(str(field.type))} | {text} |"
             for inner in _dataclasses(hints[field.name]):
                 if inner not in met:

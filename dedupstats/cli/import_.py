@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupstats.cli.options import Db, writing
-from dedupstats.cli.progress import ImportBar, interruptible
+from dedupstats.cli.progress import Bar, interruptible
 
 if TYPE_CHECKING:
     from dedupstats.ingest import ImportSummary
@@ -64,7 +64,7 @@ def import_logs(
     from dedupstats.errors import GateError
     from dedupstats.ingest import import_paths
 
-    with interruptible(), writing(db) as store, ImportBar() as progress:
+    with interruptible(), writing(db) as store, Bar("Reading", is_sized=True) as progress:
         summary = import_paths(
             store,
             paths or None,

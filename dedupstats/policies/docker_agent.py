@@ -343,6 +343,7 @@ DOCKER_AGENT: Final = Definition(
         Preset("documented", {"wiring": "session", "errors": "documented"}),
     ),
     says_same_arguments=True,
+    capped_by="max_keys",
     reasons={
         "not_read_only": Stage.ELIGIBLE,
         "category": Stage.ELIGIBLE,

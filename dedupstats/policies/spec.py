@@ -48,6 +48,8 @@ class Definition:
     """what makes an earlier result a candidate: the same call, or the same bytes of any call"""
     says_same_arguments: bool = False
     """the marker claims that the arguments are those of the anchor"""
+    capped_by: str = ""
+    """name of the parameter that is the most entries of a ledger; empty: there is no such limit"""
     reasons: Mapping[str, Stage] = field(default_factory=dict)
     """at which stage each reason shows a result; `repeat` elides and is not listed"""
 

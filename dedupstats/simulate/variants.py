@@ -96,7 +96,7 @@ def variants(policies: Sequence[str] = (), assignments: Iterable[str] = ()) -> l
     for assignment in wanted:
         if not assignment.taken:
             # the policies' own words for what is wrong: they name near parameters and ranges
-            for text in texts:
+            for text in () if assignment.policy else texts:
                 chosen(text.split(",")[0]).set([assignment.text])
             raise UsageError(
                 f"--set {assignment.given}: the run has no such policy", f"it has: {', '.join(texts)}"
