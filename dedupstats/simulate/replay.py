@@ -10,7 +10,7 @@ import gc
 from bisect import bisect_left
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class _Actor:
         self._largest = 0
         self._kept: dict[int, Decision] = {}
         sample = variant.spec.policy()
+        # asked once: to ask a protocol costs more than to decide on a session
         self._is_reference = isinstance(sample, Witness)
         self.needs = sample.needs
         self.wiring: Wiring = sample.wiring
@@ -122,9 +123,11 @@ class _Actor:
                 for kind in delivered(self.wiring, event.kind):
                     policy.notify(event._replace(kind=kind))
             first, last = np.searchsorted(asked, (stretch.start, stretch.stop)).tolist()
-            if isinstance(policy, Witness):
+            if self._is_reference:
                 seen = unasked[bisect_left(unasked, stretch.start) : bisect_left(unasked, stretch.stop)]
-                answers += _answers(policy, chunk, emissions[first:last], rows[first:last], seen, not_full)
+                answers += _answers(
+                    cast("Witness", policy), chunk, emissions[first:last], rows[first:last], seen, not_full
+                )
             else:
                 decide = policy.decide
                 answers += [decide(emission) for emission in emissions[first:last]]
