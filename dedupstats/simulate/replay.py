@@ -254,7 +254,9 @@ class Replay:
         self._actors = [_Actor(variant, scope) for variant in variants]
         # what more there would be if unknown tools only read: asked of a twin, where the policy cares
         self._twins = [
-            _Actor(variant, scope, unknown_reads=True) if "read_only" in actor.needs else None
+            _Actor(variant, scope, unknown_reads=True)
+            if "read_only" in actor.needs and not variant.is_probe
+            else None
             for variant, actor in zip(variants, self._actors, strict=True)
         ]
 
