@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dedupstats.analytics.rates import TOKEN_RULE, share
 from dedupstats.analytics.replays import in_words
-from dedupstats.report.replay_words import cap, claimed, largest_first, most_first, short_sessions, untrue
+from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Beside
 from dedupstats.simulate.verdicts import Place, Verdict

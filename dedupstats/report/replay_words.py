@@ -1,27 +1,22 @@
-"""What outputs of replays share: words for verdicts and places, sums and orders of elisions."""
+"""What the names of replays mean for people: policies, verdicts, steps (DESIGN.md section 1)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from dedupstats.report.text import short_paths
-from dedupstats.simulate.score import NOTHING, Beside, total
+from dedupstats.simulate.score import Beside, Step
 from dedupstats.simulate.verdicts import Place, Verdict
 
 if TYPE_CHECKING:
-    from dedupstats.analytics.replays import Replays
-    from dedupstats.simulate.score import Group, Tally
     from dedupstats.simulate.variants import Variant
 
-VERDICTS: dict[Verdict, str] = {
+VERDICTS: Final[dict[Verdict, str]] = {
     Verdict.SOUND: "true",
     Verdict.DANGLING: "points at text not visible",
     Verdict.FALSE: "wrong text",
     Verdict.HIDDEN: "hides an effect or failure",
 }
-"""what people call an elision of each verdict"""
-
-PLACES: dict[Place, str] = {
+PLACES: Final[dict[Place, str]] = {
     Place.IN_SIGHT: "in sight",
     Place.GONE: "gone",
     Place.PARENT: "parent",
@@ -30,48 +25,85 @@ PLACES: dict[Place, str] = {
     Place.OTHER: "other session",
 }
 
-BESIDE: dict[Beside, str] = {
+BESIDE: Final[dict[Beside, str]] = {
     Beside.OTHER_CALL: "another call printed the earlier copy",
     Beside.TWICE_REMOVED: "the marker points at a marker, the text is in sight elsewhere",
     Beside.CHANGED_BETWEEN: "between the two the call gave other bytes or failed",
     Beside.LATER_DANGLING: "the marker outlives every full copy",
 }
 """what is counted beside true elisions"""
+UPPER_BOUND: Final = {
+    Step.SAME_CALL: "same call, any time (upper bound)",
+    Step.BYTES_IN_SESSION: "same bytes, same session (upper bound)",
+}
+"""what each ladder begins with"""
+REMOVED: Final = {
+    Step.SAME_BYTES: "other bytes came back",
+    Step.SAME_SESSION: "in another session",
+    Step.IN_SIGHT: "no longer visible",
+    Step.REACHED: "the engine is not asked",
+    Step.ELIGIBLE: "not eligible",
+    Step.THRESHOLD: "outside its thresholds",
+    Step.CAP: "its ledger is full",
+    Step.KNOWN: "not in its ledger",
+    Step.SOUND: "not true",
+}
+"""what each later step takes away"""
+UNRULED: Final = "true, though no repeats by the rules"
+"""elisions of what repeat rules leave out: stubs that the host wrote, texts that it spilled"""
+MARKERS: Final = "markers paid: saved"
+
+PRESETS: Final = {
+    "host": "as its host runs it",
+    "documented": "as documented",
+    "no handler": "no compaction handler",
+}
+FORGETS: Final = {
+    ("docker-agent", "host"): "the ledger is dropped at each turn",
+    ("docker-agent", "documented"): "dropped at compaction and session end",
+}
+"""when an engine of several presets forgets, by policy and preset"""
+
+_NAMES: Final = {"docker-agent": "docker-agent", "rtk": "RTK dedup"}
+_REFERENCES: Final = {
+    "safe": "safe (upper bound: only reads)",
+    "exact": "exact (upper bound: any visible)",
+    "ceiling": "ceiling (upper bound: same call)",
+    "keep-all": "keep-all (elides nothing)",
+}
+_LEDGERS: Final = {"session": "one ledger a session", "context": "one ledger a context"}
 
 
-def claimed(group: Group) -> Tally:
-    """All elisions of a group: what the policy itself would claim."""
-    return total(group.values())
+def engine(policy: str, revision: str) -> str:
+    """The name of an engine.
+
+    Example:
+        >>> engine("rtk", "v2")
+        'RTK dedup v2'
+    """
+    return f"{_NAMES.get(policy, policy)} {revision}".rstrip()
 
 
-def untrue(group: Group) -> Tally:
-    """Those that are not sound."""
-    return total(tally for verdict, tally in group.items() if verdict is not Verdict.SOUND)
+def described(variant: Variant, *, is_what_if: bool = False) -> str:
+    """A variant in words; of a what-if, only what it is to show.
 
-
-def cap(variant: Variant) -> int | None:
-    """The most entries that a ledger of the policy can have; None without a limit."""
-    name = variant.spec.definition.capped_by
-    return variant.spec.settings.get(name) if name else None
-
-
-def most_first(reasons: dict[str, int]) -> list[tuple[str, int]]:
-    """Reasons with their results, most first."""
-    return sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-
-
-def largest_first(groups: dict[Any, Group]) -> list[tuple[Any, Group]]:
-    """Names with their elisions, those that save most first."""
-    return sorted(
-        groups.items(),
-        key=lambda pair: (-pair[1].get(Verdict.SOUND, NOTHING).net_tokens, -claimed(pair[1]).tokens, pair[0]),
-    )
-
-
-def short_sessions(found: Replays) -> dict[int, tuple[str, str | None]]:
-    """Id and project of each session by key; projects with the last part of their path, or more."""
-    short = short_paths(named.project for named in found.sessions.values() if named.project)
-    return {
-        key: (named.session_id, named.project and short[named.project])
-        for key, named in found.sessions.items()
-    }
+    Example:
+        >>> from dedupstats.simulate.variants import variants
+        >>> [described(variant) for variant in variants(["docker-agent:v1", "rtk", "safe"])]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        ['docker-agent v1, as its host runs it', 'docker-agent v1, as documented',
+         'RTK dedup v2, shell results only', 'RTK dedup v2, no compaction handler',
+         'safe (upper bound: only reads)']
+    """
+    spec = variant.spec
+    name = spec.definition.name
+    if not spec.revision:
+        return _REFERENCES.get(name, name)
+    called = engine(name, spec.revision)
+    tools = spec.settings.get("tools")
+    if is_what_if:
+        return f"{called}, {'all tools' if tools == 'all' else _LEDGERS[spec.settings['ledger']]}"
+    said = PRESETS.get(variant.preset, variant.preset)
+    if not said and tools == "hook":
+        said = "shell results only"
+    return f"{called}, {said}" if said else called

@@ -10,7 +10,7 @@ import gc
 from bisect import bisect_left
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class _Stretch(NamedTuple):
 
     ledger: str
     events: list[Event]
-    """what happens before its first row"""
+    """what an engine is told before its first row"""
     start: int
     stop: int
 
@@ -64,6 +64,7 @@ class _Actor:
         self._largest = 0
         self._kept: dict[int, Decision] = {}
         sample = variant.spec.policy()
+        # asked once: to ask a protocol costs more than to decide on a session
         self._is_reference = isinstance(sample, Witness)
         self.needs = sample.needs
         self.wiring: Wiring = sample.wiring
@@ -116,15 +117,17 @@ class _Actor:
         emissions = plan.fed(self.reach, self.needs, unknown_reads=self.unknown_reads)
         answers: list[Decision] = []
         unasked = np.flatnonzero(chunk.unasked).tolist() if self._is_reference else []
-        for stretch in plan.stretches(self.wiring):
+        for stretch, (first, last) in plan.spans(self.reach, self.wiring):
+            if first == last and not stretch.events and not unasked:
+                continue
             policy = self._policy(stretch.ledger)
             for event in stretch.events:
-                for kind in delivered(self.wiring, event.kind):
-                    policy.notify(event._replace(kind=kind))
-            first, last = np.searchsorted(asked, (stretch.start, stretch.stop)).tolist()
-            if isinstance(policy, Witness):
+                policy.notify(event)
+            if self._is_reference:
                 seen = unasked[bisect_left(unasked, stretch.start) : bisect_left(unasked, stretch.stop)]
-                answers += _answers(policy, chunk, emissions[first:last], rows[first:last], seen, not_full)
+                answers += _answers(
+                    cast("Witness", policy), chunk, emissions[first:last], rows[first:last], seen, not_full
+                )
             else:
                 decide = policy.decide
                 answers += [decide(emission) for emission in emissions[first:last]]
@@ -170,6 +173,7 @@ class _Plan:
         self._asked: dict[Reach, NDArray[Any]] = {}
         self._fed: dict[tuple[Reach, bool, bool], list[Emission]] = {}
         self._stretches: dict[Wiring, list[_Stretch]] = {}
+        self._spans: dict[tuple[Reach, Wiring], list[tuple[_Stretch, tuple[int, int]]]] = {}
 
     def asked(self, reach: Reach) -> NDArray[Any]:
         """The new rows that an engine of this reach is asked about."""
@@ -207,6 +211,17 @@ class _Plan:
             self._fed[key] = found
         return found
 
+    def spans(self, reach: Reach, wiring: Wiring) -> list[tuple[_Stretch, tuple[int, int]]]:
+        """The stretches of a wiring, each with its part of the rows that a reach is asked about."""
+        found = self._spans.get((reach, wiring))
+        if found is None:
+            stretches, asked = self.stretches(wiring), self.asked(reach)
+            firsts = np.searchsorted(asked, [stretch.start for stretch in stretches]).tolist()
+            lasts = np.searchsorted(asked, [stretch.stop for stretch in stretches]).tolist()
+            found = list(zip(stretches, zip(firsts, lasts, strict=True), strict=True))
+            self._spans[reach, wiring] = found
+        return found
+
     def stretches(self, wiring: Wiring) -> list[_Stretch]:
         """The new rows cut where the ledger session changes or an event of the wiring falls."""
         found = self._stretches.get(wiring)
@@ -220,8 +235,9 @@ class _Plan:
             changes = np.zeros(0, dtype=np.int64)
         events: dict[int, list[tuple[str, Event]]] = {}
         for arrival in chunk.arrivals:
-            if delivered(wiring, arrival.event.kind):
-                events.setdefault(arrival.row, []).append((arrival.ledger, arrival.event))
+            for kind in delivered(wiring, arrival.event.kind):
+                event = arrival.event._replace(kind=kind)
+                events.setdefault(arrival.row, []).append((arrival.ledger, event))
         cuts = sorted({chunk.start, len(chunk), *changes.tolist(), *events})
         found = []
         for start, stop in pairwise(cuts):
@@ -251,7 +267,9 @@ class Replay:
         self._actors = [_Actor(variant, scope) for variant in variants]
         # what more there would be if unknown tools only read: asked of a twin, where the policy cares
         self._twins = [
-            _Actor(variant, scope, unknown_reads=True) if "read_only" in actor.needs else None
+            _Actor(variant, scope, unknown_reads=True)
+            if "read_only" in actor.needs and not variant.is_probe
+            else None
             for variant, actor in zip(variants, self._actors, strict=True)
         ]
 

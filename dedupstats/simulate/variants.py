@@ -28,6 +28,8 @@ class Variant:
     """name of the preset; empty for a policy that has none, or as it is"""
     is_headline: bool
     """the first preset of its policy"""
+    is_probe: bool = False
+    """replayed for a comparison alone: what it would do if unknown tools only read is not asked"""
 
     @property
     def label(self) -> str:
