@@ -383,11 +383,10 @@ def _views_digest() -> str:
 
 
 def _comment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Write the comments of columns.toml to every table, every view, and every column of a view.
+    """Write the comments of columns.toml to every table, view and column.
 
-    The columns of tables have none: nobody is to read them, and each comment costs a copy of its table's
-    entry in the catalogue. A column's text is looked up by `relation.column` first, then by its bare name,
-    because the same column means the same wherever it stands.
+    A column's text is looked up by `relation.column` first, then by its bare name, because the same column
+    means the same wherever it stands.
     """
     texts = tomllib.loads(_texts())
     relations: dict[str, str] = texts["relations"]
@@ -398,13 +397,13 @@ def _comment(connection: duckdb.DuckDBPyConnection) -> None:
         "order by all"
     ).fetchall()
     names = connection.execute(
-        "select table_name, column_name from duckdb_columns() where not internal and schema_name = 'main'"
+        "select schema_name, table_name, column_name from duckdb_columns() where not internal"
     ).fetchall()
     statements = []
     for schema, relation, kind in kinds:
         full = relation if schema == "main" else f"{schema}.{relation}"
         statements.append(f"comment on {kind} {full} is {_literal(relations[full])}")
-        for column in [name for view, name in names if full == view]:
+        for column in [name for *place, name in names if place == [schema, relation]]:
             text = columns.get(f"{relation}.{column}") or columns[column]
             statements.append(f'comment on column {full}."{column}" is {_literal(text)}')
     connection.execute(";".join(statements)).fetchall()
