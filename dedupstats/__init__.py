@@ -1,6 +1,7 @@
 """How much of what coding agents are shown had they been shown before, from the agents' own logs.
 
-The library in one piece: open a store, import logs into it, ask for rates, take any view as a polars frame.
+The library in one piece: open a store, import logs into it, ask for rates, replay elision policies on it,
+take any view as a polars frame.
 
 Example:
     >>> import dedupstats
@@ -29,16 +30,21 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dedupstats.analytics.rates import Rates, rates
+    from dedupstats.analytics.replays import Replays, replay
     from dedupstats.analytics.window import Window
     from dedupstats.ingest import ImportSummary, import_paths
     from dedupstats.report.build import build as build_report
     from dedupstats.report.model import Report
+    from dedupstats.simulate.knowledge import Knowledge
+    from dedupstats.simulate.variants import variants
     from dedupstats.store import Store, open_store
 
 __all__ = [
     "DedupstatsError",
     "ImportSummary",
+    "Knowledge",
     "Rates",
+    "Replays",
     "Report",
     "Store",
     "Window",
@@ -48,11 +54,15 @@ __all__ = [
     "import_paths",
     "open_store",
     "rates",
+    "replay",
+    "variants",
 ]
 
 _HOMES = {
     "ImportSummary": "dedupstats.ingest",
+    "Knowledge": "dedupstats.simulate.knowledge",
     "Rates": "dedupstats.analytics.rates",
+    "Replays": "dedupstats.analytics.replays",
     "Report": "dedupstats.report.model",
     "Store": "dedupstats.store",
     "Window": "dedupstats.analytics.window",
@@ -60,6 +70,8 @@ _HOMES = {
     "import_paths": "dedupstats.ingest",
     "open_store": "dedupstats.store",
     "rates": "dedupstats.analytics.rates",
+    "replay": "dedupstats.analytics.replays",
+    "variants": "dedupstats.simulate.variants",
 }
 """Where the public names live: they are loaded at first use, because duckdb and polars take a while."""
 

@@ -320,6 +320,8 @@ class Skipped(NamedTuple):
     path: str
     line: int
     reason: str
+    records: int = 1
+    """more than one: this row stands for what is left of very many in one file"""
 
 
 class FileCount(NamedTuple):

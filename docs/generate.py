@@ -5,11 +5,14 @@ Usage: python docs/generate.py [FILE]. A test compares the result with the commi
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
+import textwrap
 import tomllib
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -17,13 +20,22 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from typer.testing import CliRunner
 
 from dedupstats.analytics import rates
+from dedupstats.analytics.replays import replay
 from dedupstats.analytics.spend import Spend
 from dedupstats.analytics.top import Dear
 from dedupstats.cli.app import app
+from dedupstats.ingest import import_paths
 from dedupstats.model import Class
 from dedupstats.policies import POLICIES, all_policies
 from dedupstats.report.model import Report
 from dedupstats.report.rate_tables import flat_table
+from dedupstats.report.replay_forms import flat_table as flat_replays
+from dedupstats.report.replay_tables import By
+from dedupstats.simulate.explain import Explanation
+from dedupstats.simulate.find import Elision
+from dedupstats.simulate.score import Beside
+from dedupstats.simulate.variants import variants
+from dedupstats.simulate.verdicts import Place, Verdict
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -163,10 +175,60 @@ def formats() -> str:
 `share_of_tokens`.
 """,
         *_members(rates.Rates),
+        _replays(),
         "### report as JSON\n\nThe members of Report.\n",
         *_members(Report),
+        """\
+### explain as JSON
+
+`schema_version` first, then the lists `elisions` (with `--verdict`; else empty), `explanations` (of them, or
+of the one call) and `stubs` (with `--stubs`; else empty) of these:
+""",
+        *_members(Elision, Explanation),
     ]
     return "\n".join(parts)
+
+
+_SIZES = "results, bytes, tokens, marker_bytes, marker_tokens, net_bytes, net_tokens"
+_MEANINGS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
+
+
+def _replays() -> str:
+    """The outputs of simulate."""
+    return "\n".join(
+        [
+            "### simulate as CSV and Parquet\n",
+            f"One row per variant, and per what `--by` names. SIZE: {_SIZES}.\n",
+            "| column | meaning |\n|---|---|",
+            *(f"| `{name}` | {text} |" for name, text in _MEANINGS["replay_columns"].items()),
+            "\n### simulate as JSON\n",
+            f"`schema_version` first; complete, whatever `--by` says. Sizes are objects of {_SIZES}.\n",
+            "| member | meaning |\n|---|---|",
+            *(f"| `{name}` | {text} |" for name, text in _MEANINGS["replay_members"].items()),
+            "",
+        ]
+    )
+
+
+def replay_columns() -> set[str]:
+    """Every column of the flat forms of simulate, sizes, verdicts and places as the page writes them."""
+    found = set()
+    sizes = _SIZES.replace(", ", "|")
+    verdicts, besides, places = ("|".join(kind) for kind in (Verdict, Beside, Place))
+    with open_store(":memory:") as store:
+        import_paths(store, [Path(__file__).parents[1] / "sample_data" / "claude_code"])
+        replays = replay(store, variants(["safe"]))
+    for by in get_args(By):
+        for column in flat_replays(replays, by).columns:
+            name = re.sub(r"share_of_\w+", "share_of_UNIT", column.name)
+            name = re.sub(rf"^(?:{besides})_results$", "BESIDE_results", name)
+            name = re.sub(rf"^place_(?:{places})_", "place_PLACE_", name)
+            name = re.sub(rf"^(?:{verdicts})_(?:{sizes})$", "VERDICT_SIZE", name)
+            name = re.sub(
+                rf"^((?:asked|elided|untrue|if_unknown_reads|key_lost|mixed)_)?(?:{sizes})$", r"\1SIZE", name
+            )
+            found.add(name)
+    return found
 
 
 def flat_columns() -> set[str]:
@@ -183,20 +245,19 @@ def flat_columns() -> set[str]:
     return found
 
 
-def _members(root: type) -> Iterator[str]:
-    """A table per dataclass, from the root on, each once."""
-    waiting, met = [root], {root}
-    meanings: dict[str, str] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
+def _members(*roots: type) -> Iterator[str]:
+    """A table per dataclass, from the roots on, each once."""
+    waiting, met = list(roots), set(roots)
     while waiting:
         kind = waiting.pop(0)
         doc = inspect.getdoc(kind) or ""
         about = re.sub(r"\bNone\b", "null", doc.partition("\n\n")[0].replace("\n", " "))
         yield f"**{kind.__name__}**: {about}\n\n| member | type | meaning |\n|---|---|---|"
-        texts = _attributes(doc)
+        texts = _attributes(doc) or _field_texts(kind)
         hints = get_type_hints(kind)
         for field in fields(kind):
-            text = texts.get(field.name) or meanings.get(f"{kind.__name__}.{field.name}")
-            text = text or meanings.get(field.name, "")
+            text = texts.get(field.name) or _MEANINGS.get(f"{kind.__name__}.{field.name}")
+            text = text or _MEANINGS.get(field.name, "")
             yield f"| `{field.name}` | {_type(str(field.type))} | {text} |"
             for inner in _dataclasses(hints[field.name]):
                 if inner not in met:
@@ -217,6 +278,21 @@ def _attributes(doc: str) -> dict[str, str]:
     section = doc.partition("Attributes:\n")[2].partition("\n\n")[0]
     found = re.findall(r"^    (\w+): (.*(?:\n     +.*)*)", section, re.MULTILINE)
     return {name: re.sub(r"\bNone\b", "null", " ".join(text.split())).rstrip(".") for name, text in found}
+
+
+def _field_texts(kind: type) -> dict[str, str]:
+    """The texts that stand below the fields of a class."""
+    (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(found, ast.ClassDef)
+    return {
+        field.target.id: re.sub(r"\bNone\b", "null", " ".join(text.value.value.split()))
+        for field, text in pairwise(found.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 def _type(annotation: str) -> str:
@@ -300,9 +376,8 @@ _SPEND = {
 def reference() -> str:
     """The whole page."""
     head = "# Reference\n\nMade by `make docs` from the code; do not edit.\n"
-    return (
-        f"{head}\n{commands()}\n{formats()}\n{spending()}\n{_PRICES}{policies()}\n{views()}".rstrip() + "\n"
-    )
+    parts = (head, commands(), formats(), spending(), _PRICES + policies(), views())
+    return "\n".join(parts).rstrip() + "\n"
 
 
 if __name__ == "__main__":

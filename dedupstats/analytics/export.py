@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from dedupstats.errors import DedupstatsError, UsageError
+from dedupstats.paths import expanded, for_duckdb
 
 if TYPE_CHECKING:
     from dedupstats.store import Store
@@ -39,7 +40,7 @@ def export_views(store: Store, folder: Path, *, force: bool = False) -> list[tup
             "select view_name from duckdb_views() where schema_name = 'main' and not internal order by all"
         )
     ]
-    target = Path(os.path.realpath(folder.expanduser()))
+    target = Path(os.path.realpath(expanded(folder)))
     _refuse_foreign(target, folder, names, force=force)
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
@@ -72,6 +73,6 @@ def _refuse_foreign(target: Path, folder: Path, names: list[str], *, force: bool
 
 
 def _copy(store: Store, view: str, path: Path) -> int:
-    place = str(path).replace("'", "''")
+    place = for_duckdb(path).replace("'", "''")
     rows = store.query(f"copy (from {view} order by all) to '{place}' (format parquet, compression zstd)")
     return int(rows[0][0])

@@ -299,7 +299,7 @@ def rtk_realised(connection: DuckDBPyConnection) -> RtkRealised | None:
         The sums, or None if no ledger was found: every release lacks it (rtk.md section 0).
     """
     rows, repeats, saved = connection.execute(
-        "select count(*), sum(emit_count - 1), sum(output_tokens * (emit_count - 1)) from rtk_output"
+        "select count(*), sum(emit_count - 1), sum(output_tokens::hugeint * (emit_count - 1)) from rtk_output"
     ).fetchall()[0]
     return RtkRealised(rows, int(repeats), int(saved)) if rows else None
 

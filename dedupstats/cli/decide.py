@@ -67,9 +67,13 @@ def _spec(policy: str | None, settings: list[str]) -> Spec | None:
 
 def _data(events: Path) -> bytes:
     from dedupstats.errors import DedupstatsError
+    from dedupstats.simulate.vectors import LONGEST
 
     try:
-        return sys.stdin.buffer.read() if str(events) == "-" else events.read_bytes()
+        if str(events) == "-":
+            return sys.stdin.buffer.read(LONGEST + 1)
+        with events.open("rb") as file:
+            return file.read(LONGEST + 1)
     except OSError as error:
         raise DedupstatsError(f"{events} cannot be read: {error.strerror}") from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupstats.cli.options import Db, writing
-from dedupstats.cli.progress import ImportBar, interruptible
+from dedupstats.cli.progress import Bar, interruptible
 
 if TYPE_CHECKING:
     from dedupstats.ingest import ImportSummary
@@ -64,7 +64,7 @@ def import_logs(
     from dedupstats.errors import GateError
     from dedupstats.ingest import import_paths
 
-    with interruptible(), writing(db) as store, ImportBar() as progress:
+    with interruptible(), writing(db) as store, Bar("Reading", is_sized=True) as progress:
         summary = import_paths(
             store,
             paths or None,
@@ -161,7 +161,7 @@ def notes(summary: ImportSummary, *, verbose: bool = False) -> list[str]:
 
     A database of the working directory is named too: it is not where a person looks for it.
     """
-    from dedupstats.sources.rtk import HERE
+    from dedupstats.sources.rtk_places import HERE
 
     lines = [f"not readable: {path}: {reason}" for path, reason in summary.unreadable]
     if not verbose and len(lines) > _SHOWN_FAULTS:
@@ -240,11 +240,14 @@ def _titles() -> dict[str, str]:
 
 
 def _skipped(store: Store) -> list[str]:
+    from dedupstats.ingest.summary import UNREADABLE
     from dedupstats.report.text import safe_text
 
     return [
         safe_text(f"skipped: {path}:{line}: {reason}")
         for path, line, reason in store.query(
-            "select path, line, reason from skipped where line > 0 order by all"
+            "select path, line, reason from skipped "
+            "where line > 0 or not starts_with(reason, ?) order by all",
+            [UNREADABLE],
         )
     ]

@@ -89,9 +89,10 @@ def writing(db: Path | None) -> Iterator[Store]:
     Raises:
         StoreError: As `dedupstats.store.open_store`.
     """
+    from dedupstats.paths import expanded
     from dedupstats.store import default_path, open_store
 
-    path = (db or default_path()).expanduser()
+    path = expanded(db or default_path())
     is_new, is_empty = not path.exists(), False
     try:
         with open_store(path) as store:

@@ -1,4 +1,4 @@
-"""What a person sees of an import at work: a progress bar, and what an interrupt leaves behind."""
+"""What a person sees of a command at work: a progress bar, and what an interrupt leaves behind."""
 
 from __future__ import annotations
 
@@ -35,10 +35,17 @@ def interruptible() -> Iterator[None]:
         ) from stop
 
 
-class ImportBar:
-    """A progress bar on a terminal, nothing when piped."""
+class Bar:
+    """A progress bar on a terminal, nothing when piped.
 
-    def __init__(self) -> None:
+    Args:
+        word: What is at work: `Reading`.
+        is_sized: What is done is counted in bytes.
+    """
+
+    def __init__(self, word: str, *, is_sized: bool = False) -> None:
+        self._word = word
+        self._is_sized = is_sized
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -49,18 +56,25 @@ class ImportBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: int, total: int, _unit: str) -> None:
-        """Show how many bytes are done; the bar appears with the first unit."""
+    def update(self, done: int, total: int, _unit: str = "") -> None:
+        """Show how much is done; the bar appears with the first piece."""
         if self._bar is None:
             if not sys.stderr.isatty():
                 return
             from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                DownloadColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             self._bar = Progress(
-                TextColumn("Reading"),
+                TextColumn(self._word),
                 BarColumn(),
-                DownloadColumn(),
+                DownloadColumn() if self._is_sized else MofNCompleteColumn(),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,

@@ -131,7 +131,7 @@ def _notes(store: Store, found: Rates) -> list[str]:
         notes.append(f"{count(found.undated)} results have no time: {where}.")
     if any(row.partial for row in found.rows):
         notes.append(f"(part): the window holds only a part of this {found.by}.")
-    skipped = store.query("select count(*) from skipped")[0][0]
+    skipped = int(store.query("select coalesce(sum(records), 0) from skipped")[0][0])
     if skipped:
         were = "record was" if skipped == 1 else "records were"
         where = "" if found.window.is_everything else ", in the whole store"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dedupstats.cli.options import Db, opened, window_of, writing
-from dedupstats.cli.progress import ImportBar, interruptible
+from dedupstats.cli.progress import Bar, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +120,7 @@ def short(db: Path | None) -> None:
     from dedupstats.report.text import safe_text
 
     with interruptible(), writing(db) as store:
-        with ImportBar() as progress:
+        with Bar("Reading", is_sized=True) as progress:
             summary = import_paths(store, progress=progress.update)
         is_empty = not store.query("select 1 from unit where source <> 'unknown' limit 1")
         made = None if is_empty else build(store)

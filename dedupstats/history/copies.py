@@ -54,11 +54,18 @@ order by session_key
 
 _REQUESTS = """
 insert into derived.request
+with shared as (select request_key from raw.request group by request_key having count(*) > 1)
+select request_key, context_key, input_tokens, cache_read_tokens, cache_write_5m_tokens,
+    cache_write_1h_tokens, output_tokens, coalesce(output_known, false), 1
+from raw.request
+where request_key not in (from shared)
+union all
 select request_key, context_key, max(input_tokens) over same, max(cache_read_tokens) over same,
     max(cache_write_5m_tokens) over same, max(cache_write_1h_tokens) over same,
     max(output_tokens) over same, coalesce(bool_or(output_known) over same, false), count(*) over same
 from raw.request r
 join raw.context c using (context_key)
+where request_key in (from shared)
 window same as (partition by request_key)
 qualify row_number() over (
     partition by request_key
@@ -66,6 +73,7 @@ qualify row_number() over (
         c.ended_at nulls last, c.path, r.line
 ) = 1
 """
+"""What one file holds alone passes the windows by."""
 
 
 def settle_copies(store: Store) -> None:

@@ -43,15 +43,14 @@ select a.* exclude (copy_of),
     -- an original is no repeat of its own copies, wherever their files stand in the order
     case when a.is_copy then greatest(a.place, coalesce(b.place, a.place)) else a.place end as turn_up,
     row_number() over (partition by a.family_key order by a.place) - 1 as seq,
-    {_recurs("call_key")} or {_recurs("norm_key")} or {_recurs("sha64")} as recurs
+    {_recurs("call_key")} or {_recurs("norm_key")} as call_recurs,
+    {_recurs("sha64")} as bytes_recur
 from arrival a
 left join (
     select emission_key, place from arrival where emission_key in (select copy_of from original)
 ) b on b.emission_key = a.copy_of
 """
 
-RULES = 16
-"""columns of `derived.emission` that hold a rule"""
 _BIG = "9223372036854775807"
 
 
@@ -90,11 +89,22 @@ def _flags() -> str:
     )
 
 
-_INSERT = f"""
-insert into derived.emission
-with flagged as (
-    select *,
+_CALLS = f"""
+create or replace temp table by_call as
+select emission_key,
     {_flags()},
+    -- a copy turns up with its original, of which it is no earlier one
+    lag(emission_key) over (
+        partition by session_key, call_key, sha64, comparable order by turn_up, is_copy, place
+    ) as before_key
+from placed
+where call_recurs
+"""
+"""Rules that want the same call. What shares its call with nothing passes the windows by."""
+
+_BYTES = f"""
+create or replace temp table by_bytes as
+select emission_key,
     coalesce(
         comparable and not is_copy and turn_up > min(case when comparable then turn_up end)
         over (partition by session_key, sha64), false) as bytes_session,
@@ -103,29 +113,55 @@ with flagged as (
         comparable and not is_copy and max(case when comparable then coalesce(left_at, {_BIG}) end) over (
             partition by context_key, sha64 order by ordinal rows between unbounded preceding and 1 preceding
         ) > ordinal, false) as in_sight
-    from placed
-    where recurs
-)
-select emission_key, session_key, family_key, seq, copy_of, in_sight, call_pooled, call_session,
-    repeat_pooled, bytes_session, repeat_session, repeat_turn, repeat_session and in_sight,
-    call_session and are_new_bytes, norm_call_pooled, norm_call_session, norm_repeat_pooled,
-    norm_repeat_session, norm_repeat_turn, norm_repeat_session and in_sight,
-    norm_call_session and are_new_bytes
-from flagged
-union all
-select emission_key, session_key, family_key, seq, copy_of, {", ".join(["false"] * RULES)}
 from placed
-where not recurs
+where bytes_recur
 """
-"""What shares neither call nor bytes with anything repeats nothing: such emissions pass the windows by."""
+"""Rules that want the same bytes; likewise."""
+
+
+def _or_false(*rules: str) -> str:
+    return ", ".join(f"coalesce({rule}, false)" for rule in rules)
+
+
+_INSERT = f"""
+insert into derived.emission
+select p.emission_key, session_key, family_key, seq, copy_of,
+    {
+    _or_false(
+        "in_sight",
+        "call_pooled",
+        "call_session",
+        "repeat_pooled",
+        "bytes_session",
+        "repeat_session",
+        "repeat_turn",
+        "repeat_session and in_sight",
+        "call_session and coalesce(are_new_bytes, true)",
+        "norm_call_pooled",
+        "norm_call_session",
+        "norm_repeat_pooled",
+        "norm_repeat_session",
+        "norm_repeat_turn",
+        "norm_repeat_session and in_sight",
+        "norm_call_session and coalesce(are_new_bytes, true)",
+    )
+},
+    case when repeat_session then before_key end
+from placed p
+left join by_call c on c.emission_key = p.emission_key
+left join by_bytes b on b.emission_key = p.emission_key
+"""
 
 
 def settle_rules(store: Store) -> None:
-    """Fill `derived.emission`: session, family, seq, original, and one boolean per repeat rule.
+    """Fill `derived.emission`: session, family, seq, original, one boolean per repeat rule, what is repeated.
 
-    Columns are those of the view `emission_repeat`; copies have every rule false.
+    Columns are those of the view `emission_repeat`; copies have every rule false and repeat nothing.
     """
     store.query(_PLACED)
+    store.query(_CALLS)
+    store.query(_BYTES)
     store.query("delete from derived.emission")
     store.query(_INSERT)
-    store.query("drop table placed")
+    for table in ("placed", "by_call", "by_bytes"):
+        store.query(f"drop table {table}")

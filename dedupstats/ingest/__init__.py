@@ -20,9 +20,9 @@ from dedupstats.ingest.plan import Plan, unreadable
 from dedupstats.ingest.summary import ImportSummary, Progress, Unreadable
 from dedupstats.ingest.write import Batch, UnitRows, append, delete_paths, met
 from dedupstats.sources import all_sources
-from dedupstats.sources.base import MAX_LINE_BYTES, Names, Reading, Source, Unit, hash64
+from dedupstats.sources.base import MAX_LINE_BYTES, Names, Reading, Source, Unit, hash64, not_understood
 from dedupstats.sources.probe import WAL_SUFFIX
-from dedupstats.store.store import IMPORT_MEMORY, WRITE_ERRORS, refused
+from dedupstats.store.store import WRITE_ERRORS, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,9 +81,9 @@ def import_paths(
     prices = price_list(environment)
     run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), prices, force=force)
     try:
-        store.query(f"set memory_limit = '{IMPORT_MEMORY}'")
+        store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")
-        with ExitStack() as probes:
+        with _no_collector(), ExitStack() as probes:
             roots = run.plan.roots(paths, environment)
             run.read(run.plan.units(roots, probes), progress)
         run.finish()
@@ -110,23 +110,22 @@ class _Import:
         """Read units one by one; commit them in batches of whole units."""
         total = sum(file.size for unit in units for file in unit.files)
         done = 0
-        with _no_collector():
-            for unit in units:
-                size = sum(file.size for file in unit.files)
-                self._take(unit)
-                for probe in unit.probes.values():
-                    probe.close()
-                    probe.forget()
-                done += size
-                if self.batch.is_full:
-                    self.batch.commit()
-                    gc.collect(0)
-                if progress is not None:
-                    progress(done, total, unit.key)
-            for path, reason in self.plan.broken:
-                self.batch.note_unreadable("unknown", path, path, reason)
-            self.batch.drop(self.plan.dropped)
-            self.batch.commit()
+        for unit in units:
+            size = sum(file.size for file in unit.files)
+            self._take(unit)
+            for probe in unit.probes.values():
+                probe.close()
+                probe.forget()
+            done += size
+            if self.batch.is_full:
+                self.batch.commit()
+                gc.collect(0)
+            if progress is not None:
+                progress(done, total, unit.key)
+        for path, reason in self.plan.broken:
+            self.batch.note_unreadable("unknown", path, path, reason)
+        self.batch.drop(self.plan.dropped)
+        self.batch.commit()
 
     def _take(self, unit: Unit) -> None:
         """Read one unit into the batch; one that cannot be read is noted and keeps the rows that it had."""
@@ -139,7 +138,7 @@ class _Import:
             first = unit.files[0].path
             if not isinstance(error, UnreadableUnitError):
                 # a fault of ours: said as such, and the log keeps the rows that it had
-                error = UnreadableUnitError(f"not understood ({type(error).__name__}: {str(error)[:200]})")
+                error = UnreadableUnitError(not_understood(error))
             fault = unreadable(first, error)
             self.summary.unreadable.append(fault)
             self.batch.note_unreadable(unit.source, unit.key, first, fault.reason)

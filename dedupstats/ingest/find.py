@@ -6,9 +6,10 @@ import hashlib
 import os
 import re
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.sources.base import FileInfo
+from dedupstats.sources.probe import BOM, SQLITE_MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +21,7 @@ _LEFT_OUT = frozenset({".git"})
 """Folders that hold thousands of files and never a log."""
 
 _EDGE = 4096
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 def walk(roots: Iterable[str], on_error: Callable[[str, str], None]) -> list[FileInfo]:
@@ -56,13 +58,13 @@ def _entries(folder: str, found: dict[Identity, FileInfo], on_error: Callable[[s
         for entry in entries:
             # one that vanishes meanwhile must not take the rest of the folder with it
             try:
-                if entry.is_symlink():
-                    further.extend(_target(entry.path, on_error))
-                elif entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _LEFT_OUT:
-                        further.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
+                # most are plain files
+                if entry.is_file(follow_symlinks=False):
                     _take(found, entry.path, entry.stat())
+                elif entry.is_symlink():
+                    further.extend(_target(entry.path, on_error))
+                elif entry.is_dir(follow_symlinks=False) and entry.name not in _LEFT_OUT:
+                    further.append(entry.path)
             except OSError as error:
                 on_error(entry.path, error.strerror or str(error))
     return further
@@ -132,35 +134,36 @@ def real_path(stored: str) -> str:
     return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), stored)
 
 
-def first_bytes(path: str) -> bytes | None:
-    """The first 4 KiB of a file; None if it cannot be read."""
-    return (_ends(path, 0) or (None,))[0]
+class Look(NamedTuple):
+    """What the ends of a file tell."""
+
+    fingerprint: bytes
+    """hash of the first and last 4 KiB; empty if the file cannot be read"""
+    is_database: bool
+    """it begins as a SQLite file does"""
+    is_text: bool
+    """by its beginning it is neither a database nor JSON objects: text, media"""
 
 
-def fingerprint(file: FileInfo) -> bytes | None:
-    """Hash of the first and last 4 KiB; None if the file cannot be read.
+def look(file: FileInfo) -> Look:
+    """Look at the first and last 4 KiB of a file.
 
-    Guards against copies with preserved or coarse times. It does not see an edit in the middle that keeps
-    size, head, tail and time (methods.md 1.4): `--force` is for that.
+    The fingerprint guards against copies with preserved or coarse times. It does not see an edit in the
+    middle that keeps size, head, tail and time (methods.md 1.4): `--force` is for that.
     """
-    ends = _ends(file.path, file.size)
-    return None if ends is None else hashlib.blake2b(b"".join(ends), digest_size=16).digest()
-
-
-def _ends(path: str, size: int) -> tuple[bytes, bytes] | None:
-    """The first 4 KiB of a file, and the last 4 KiB of what is behind them; None if it cannot be read.
-
-    Through the system's own calls: file objects cost a third of an import that finds nothing new.
-    """
+    # Through the system's own calls: file objects cost a third of an import that finds nothing new.
     try:
-        opened = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        opened = os.open(file.path, _FLAGS)
         try:
-            head = os.read(opened, _EDGE)
-            if size <= _EDGE:
-                return head, b""
-            os.lseek(opened, max(_EDGE, size - _EDGE), os.SEEK_SET)
-            return head, os.read(opened, _EDGE)
+            ends = head = os.read(opened, _EDGE)
+            if file.size > _EDGE:
+                os.lseek(opened, max(_EDGE, file.size - _EDGE), os.SEEK_SET)
+                ends += os.read(opened, _EDGE)
         finally:
             os.close(opened)
     except OSError:
-        return None
+        return Look(b"", is_database=False, is_text=False)
+    is_object = head.startswith(b"{") or head.removeprefix(BOM).lstrip().startswith(b"{")
+    is_database = not is_object and head.startswith(SQLITE_MAGIC)
+    mark = hashlib.blake2b(ends, digest_size=16).digest()
+    return Look(mark, is_database, not (is_object or is_database))

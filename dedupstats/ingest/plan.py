@@ -12,9 +12,9 @@ from dedupstats._version import __version__
 from dedupstats.errors import DedupstatsError, NothingFoundError, UnreadableUnitError
 from dedupstats.ingest import find
 from dedupstats.ingest.summary import UNREADABLE, Found, ImportSummary, Unreadable
-from dedupstats.sources.base import FileInfo, Source, Unit, hash64
+from dedupstats.sources.base import FileInfo, Source, Unit, hash64, not_understood
 from dedupstats.sources.measure import to_storable
-from dedupstats.sources.probe import BOM, SQLITE_MAGIC, WAL_MAGICS, WAL_SUFFIX, Probe
+from dedupstats.sources.probe import WAL_MAGICS, WAL_SUFFIX, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ class Plan:
         # another version, or one with further sources, may know files that were strangers before
         judged_by = store.query("select value from raw.meta where key = 'judges'")
         self.has_new_judges = judged_by != [(self.judges,)]
-        self.fingerprints: dict[str, bytes] = {}
+        self._looks: dict[str, find.Look] = {}
         self.seen: set[str] = set()
         self.strangers: list[tuple[Any, ...]] = []
         self.dropped: list[str] = []
@@ -138,29 +138,31 @@ class Plan:
         for file in found:
             if self._is_wal(file):
                 continue
-            wal = find.stat_file(file.path + WAL_SUFFIX)
+            look = self._look(file)
+            wal = find.stat_file(file.path + WAL_SUFFIX) if look.is_database else None
             probe = None
-            if self._is_unchanged(file, wal):
-                unit_key = self.known[to_storable(file.path)].unit_key
+            known = self._unchanged(file, look, wal)
+            if known is not None:
+                unit_key = known.unit_key
                 if unit_key is None:
                     self._count_stranger(file.path, file.size)
                     continue
-                source, name = self.unit_keys[unit_key]
-                unit = Unit(source, find.real_path(name))
-            elif self._is_passed_over(file):
+                unit = units.get(unit_key)
+                if unit is None:
+                    source, name = self.unit_keys[unit_key]
+                    unit = units[unit_key] = Unit(source, find.real_path(name))
+            elif look.is_text and self._is_passed_over(file):
                 self.summary.passed_over += 1
                 continue
             else:
-                self._mark(file)
                 probe = probes.enter_context(Probe(file.path, file.size))
                 recognised = self._recognise(probe, file)
                 self._let_go(probe)
                 if recognised is None:
                     continue
-                unit = recognised
-                unit_key = hash64(unit.source, unit.key)
+                unit_key = hash64(recognised.source, recognised.key)
+                unit = units.setdefault(unit_key, recognised)
                 touched.add(unit_key)
-            unit = units.setdefault(unit_key, unit)
             unit.files.extend([file] if wal is None else [file, wal])
             if probe is not None:
                 unit.probes[file.path] = probe
@@ -170,8 +172,10 @@ class Plan:
         for key in unchanged:
             self.summary.units_unchanged[units[key].source] += 1
         self.summary.skipped_before = sum(
-            number
-            for key, number in self._store.query("select unit_key, count(*) from raw.skipped group by all")
+            int(number)
+            for key, number in self._store.query(
+                "select unit_key, sum(records) from raw.skipped group by all"
+            )
             if key in unchanged
         )
         wanted = sorted((units[key] for key in touched), key=lambda unit: (unit.source, unit.key))
@@ -199,44 +203,37 @@ class Plan:
         else:
             self.summary.empty += 1
 
-    def _is_unchanged(self, file: FileInfo, wal: FileInfo | None) -> bool:
-        """Whether a file can be left as it was read, or as it was found to be nobody's."""
+    def _unchanged(self, file: FileInfo, look: find.Look, wal: FileInfo | None) -> _Known | None:
+        """What is known of a file that can be left as it was read, or as it was found to be nobody's."""
         stored = to_storable(file.path)
         known = self.known.get(stored)
         if known is None or self.force or stored in self.notes or known.unit_key in self._failed_units:
-            return False
+            return None
         if known.unit_key is None and self.has_new_judges:
-            return False
-        if not self._is_same(file, known):
-            return False
+            return None
+        if known[:3] != (file.size, file.mtime_ns, look.fingerprint):
+            return None
         known_wal = self.known.get(stored + WAL_SUFFIX)
         if wal is None:
-            return known_wal is None or known_wal.gone
-        return known_wal is not None and self._is_same(wal, known_wal)
+            is_same = known_wal is None or known_wal.gone
+        else:
+            mark = self._look(wal).fingerprint
+            is_same = known_wal is not None and known_wal[:3] == (wal.size, wal.mtime_ns, mark)
+        return known if is_same else None
 
-    def _is_same(self, file: FileInfo, known: _Known) -> bool:
-        if (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
-            return False
-        return self._mark(file) == known.fingerprint
-
-    def _mark(self, file: FileInfo) -> bytes:
-        """The fingerprint, taken before the file is read: what changes meanwhile shows at the next import."""
-        mark = self.fingerprints.get(file.path)
-        if mark is None:
-            mark = self.fingerprints[file.path] = find.fingerprint(file) or b""
-        return mark
+    def _look(self, file: FileInfo) -> find.Look:
+        """The ends of a file, looked at before it is read: a change meanwhile shows at the next import."""
+        look = self._looks.get(file.path)
+        if look is None:
+            look = self._looks[file.path] = find.look(file)
+        return look
 
     def _is_passed_over(self, file: FileInfo) -> bool:
-        """Whether a file by its name and first bytes is none that a source could claim: text, media."""
+        """Whether a file that begins as no log does is not to be probed for its name or its past."""
         if file.path.endswith(LOG_SUFFIXES) or file.path in self._named:
             return False
         known = self.known.get(to_storable(file.path))
-        if known is not None and known.unit_key is not None:
-            return False
-        start = find.first_bytes(file.path)
-        if start is None or start.startswith(SQLITE_MAGIC):
-            return False
-        return not start.removeprefix(BOM).lstrip().startswith(b"{")
+        return known is None or known.unit_key is None
 
     def _recognise(self, probe: Probe, file: FileInfo) -> Unit | None:
         """The unit that a file belongs to, or None; strangers are noted, not to be probed again."""
@@ -245,7 +242,9 @@ class Plan:
                 claim = source.claim(probe)
                 if claim is not None:
                     return Unit(source.name, claim.unit_key)
-        except UnreadableUnitError as error:
+        except Exception as error:  # noqa: BLE001 - one hostile file must not cost the others
+            if not isinstance(error, UnreadableUnitError):
+                error = UnreadableUnitError(not_understood(error))
             self.broken.append(unreadable(probe.path, error))
             self.summary.unreadable.append(self.broken[-1])
             return None
@@ -289,7 +288,7 @@ class Plan:
 
     def file_row(self, file: FileInfo, unit_key: int | None) -> tuple[Any, ...]:
         """The row of `raw.file` for a file as it was met."""
-        return (file.path, unit_key, file.size, file.mtime_ns, self._mark(file), None)
+        return (file.path, unit_key, file.size, file.mtime_ns, self._look(file).fingerprint, None)
 
 
 def _checked(path: str | Path) -> tuple[str, bool]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager
+from functools import cached_property
 from math import isfinite
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -41,6 +43,20 @@ if TYPE_CHECKING:
 BATCH_ROWS = 30_000
 BATCH_FILES = 200
 """A transaction holds whole units until one of these is reached: small commits cost more than rows."""
+
+BATCH_BYTES = 64_000_000
+"""So it does of long texts: they wait in memory."""
+
+IGNORED_TYPES = 500
+TYPE_CHARS = 200
+OTHER_TYPES = "(other types)"
+"""So many types of ignored records are told apart in one file, by so many characters; the rest is this."""
+
+LONG_TEXT = 4096
+"""Characters from which a text counts as long: DuckDB keeps such ones apart, whole."""
+
+HELD_BYTES = 32_000_000
+"""Long texts that DuckDB's memory for imports is enough for; with more of them it gets what it wants."""
 
 _WIDEST = 2**63
 """integers of the store are signed and have 64 bits"""
@@ -87,6 +103,7 @@ class UnitRows:
             Their paths with the reason. Such files are taken out of the unit, so that rows that they had
             before stay, and are tried again at the next import.
         """
+        self.plain[Ignored] = _few_types(self.plain[Ignored])
         if len(self.unit.files) == 1:
             return {}  # a unit of one file fails as a whole
         skipped: list[Skipped] = self.plain[Skipped]
@@ -102,6 +119,20 @@ class UnitRows:
         return failed
 
 
+def _few_types(ignored: list[Ignored]) -> list[Ignored]:
+    """The ignored records of each file by type; a type is what stands in the log, and may be any text."""
+    counts: Counter[tuple[str, str]] = Counter()
+    types: Counter[str] = Counter()
+    for path, kind, records in ignored:
+        name = kind if len(kind) <= TYPE_CHARS else kind[:TYPE_CHARS] + "…"
+        if (path, name) not in counts:
+            types[path] += 1
+            if types[path] > IGNORED_TYPES:
+                name = OTHER_TYPES
+        counts[path, name] += records
+    return [Ignored(path, name, records) for (path, name), records in counts.items()]
+
+
 class Batch:
     """Rows of whole units, waiting for the next commit."""
 
@@ -115,27 +146,41 @@ class Batch:
         self._store = store
         self._names = names
         self._plan = plan
-        self._known_names = {key for (key,) in store.query("select name_key from raw.name")}
-        self._known_tools = {key for (key,) in store.query("select tool_key from raw.tool")}
         self._known_units = set(plan.unit_keys)
-        self._stages = Stages(store)
+        self._texts = _text_columns(store, self._TABLES)
+        self._long_bytes = 0
         self._clear()
+
+    # What only a commit needs is asked for at the first one: most imports of a day find nothing new.
+
+    @cached_property
+    def _known_names(self) -> set[int]:
+        return {key for (key,) in self._store.query("select name_key from raw.name")}
+
+    @cached_property
+    def _known_tools(self) -> set[int]:
+        return {key for (key,) in self._store.query("select tool_key from raw.tool")}
+
+    @cached_property
+    def _stages(self) -> Stages:
+        return Stages(self._store)
 
     def _clear(self) -> None:
         self._rows: dict[str, list[Any]] = {table: [] for table in self._TABLES}
         self._units: list[UnitRows] = []
-        self._notes: list[tuple[int, str, int, str]] = []
+        self._notes: list[tuple[int, str, int, str, int]] = []
         self._dropped: list[str] = []
-        self._size = 0
+        self._size = self._bytes = 0
 
     @property
     def is_full(self) -> bool:
         """Whether it is time for a commit."""
-        return self._size >= BATCH_ROWS or len(self._units) >= BATCH_FILES
+        return self._size >= BATCH_ROWS or len(self._units) >= BATCH_FILES or self._bytes >= BATCH_BYTES
 
     def add(self, unit: UnitRows) -> None:
         """Take a unit's rows, completed with what only the unit as a whole tells."""
-        rows, key, source = self._rows, unit.unit_key, unit.unit.source
+        key, source = unit.unit_key, unit.unit.source
+        rows: defaultdict[str, list[Any]] = defaultdict(list)
         self._units.append(unit)
         rows["raw.unit"].append((key, source, unit.unit.key, time.time_ns() // 1000))
         rows["raw.file"].extend(unit.files)
@@ -150,6 +195,18 @@ class Batch:
         for kind, table in _BY_UNIT.items():
             rows[table].extend((key, *row) for row in unit.plain[kind])
         self._size += len(unit.emissions) + sum(map(len, unit.plain.values()))
+        for table, found in rows.items():
+            self._bytes += self._long(table, found)
+            self._rows[table].extend(found)
+
+    def _long(self, table: str, rows: list[Any]) -> int:
+        """Characters of the long texts of some rows."""
+        return sum(
+            length
+            for column in self._texts[table]
+            for length in map(len, filter(None, map(itemgetter(column), rows)))
+            if length > LONG_TEXT
+        )
 
     def note_unreadable(self, source: str, key: str, path: str, reason: str) -> None:
         """Remember that a file could not be read, unless that is noted already; rows that it had stay.
@@ -163,7 +220,7 @@ class Batch:
         unit_key = hash64(source, key)
         if self._plan.notes.get(to_storable(path)) == (unit_key, reason):
             return
-        self._notes.append((unit_key, path, 0, UNREADABLE + reason))
+        self._notes.append((unit_key, path, 0, UNREADABLE + reason, 1))
         if unit_key not in self._known_units:
             self._known_units.add(unit_key)
             self._rows["raw.unit"].append((unit_key, source, key, time.time_ns() // 1000))
@@ -179,6 +236,7 @@ class Batch:
         store = self._store
         self._new_names()
         with store.transaction():
+            self._make_room()
             parents = self._replace()
             self._rows["raw.skipped"].extend(self._notes)
             for table, rows in self._rows.items():
@@ -190,6 +248,13 @@ class Batch:
                 store.query("insert into raw.meta values ('stale', 'an import was interrupted')")
         self._known_units.update(unit.unit_key for unit in self._units)
         self._clear()
+
+    def _make_room(self) -> None:
+        """Give DuckDB more memory, once there are long texts that it could not write otherwise."""
+        before = self._long_bytes
+        self._long_bytes += self._bytes + self._long("raw.name", self._rows["raw.name"])
+        if before < HELD_BYTES <= self._long_bytes:
+            self._store.lift_memory()
 
     def _new_names(self) -> None:
         names = self._names
@@ -244,6 +309,18 @@ class Batch:
         store.query("delete from raw.unit where unit_key in (select unit_key from again where path is null)")
         store.query("drop table again")
         return True
+
+
+def _text_columns(store: Store, tables: Iterable[str]) -> dict[str, list[int]]:
+    """The places of columns that hold text, by table."""
+    found: dict[str, list[int]] = {table: [] for table in tables}
+    for table, place in store.query(
+        "select schema_name || '.' || table_name, column_index - 1 from duckdb_columns() "
+        "where schema_name = 'raw' and data_type = 'VARCHAR'"
+    ):
+        if table in found:
+            found[table].append(place)
+    return found
 
 
 def _keep_parents(store: Store) -> None:

@@ -9,7 +9,7 @@ Adding one: a file in this folder with a `Definition`, a line in `policies/__ini
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 LedgerId = str | int
 """names a ledger: a session or a context"""
@@ -82,6 +82,19 @@ class Decision(NamedTuple):
     """of the marker; None: the result as it is (show), or a size that is not known (shorten)"""
 
 
+class Stage(StrEnum):
+    """At which step of the way from what could be elided to what is, a reason shows a result in full."""
+
+    ELIGIBLE = "eligible"
+    """the policy leaves such results alone, or is not asked"""
+    THRESHOLD = "threshold"
+    """too small, too large, too old"""
+    CAP = "cap"
+    """the ledger was full"""
+    LEDGER = "ledger"
+    """the ledger does not hold it (any more)"""
+
+
 def show(reason: str) -> Decision:
     """The answer that shows a result as it is."""
     return Decision(Action.SHOW, reason, None, None, None)
@@ -130,6 +143,11 @@ def delivered(wiring: Wiring, kind: EventKind) -> tuple[EventKind, ...]:
     return (EventKind.SESSION_END, EventKind.SESSION_START) if wiring == "runtime" else ()
 
 
+Reach = Literal["all", "hook"]
+"""which results an engine is asked about: every one with a call, or those of shell commands that RTK's hook
+rewrites and gives a session"""
+
+
 class Policy(Protocol):
     """One process of an engine, or of a bound. See the module's docstring for how to add one."""
 
@@ -140,6 +158,14 @@ class Policy(Protocol):
     @property
     def wiring(self) -> Wiring:
         """Which events `notify` is to be called with, by way of `delivered`."""
+
+    @property
+    def reach(self) -> Reach:
+        """Which results it is asked about."""
+
+    @property
+    def largest(self) -> int:
+        """Entries of the largest ledger that there has been; 0 for a policy without ledgers."""
 
     def decide(self, emission: Emission) -> Decision:
         """Decide on the next emission, in order of `seq`."""
@@ -152,3 +178,11 @@ class Policy(Protocol):
 
         This is the caller's housekeeping, not an event: it changes no decision on any other session.
         """
+
+
+@runtime_checkable
+class Witness(Policy, Protocol):
+    """A policy that also knows what is in sight without a decision of its own, as references do."""
+
+    def witness(self, emission: Emission) -> None:
+        """Take notice of an emission that is shown in full unasked: a copy, or a result without a call."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dedupstats.policies.base import Action, Decision, show
+from dedupstats.policies.base import Action, Decision, Stage, show
 from dedupstats.policies.spec import Definition
 
 if TYPE_CHECKING:
-    from dedupstats.policies.base import Emission, Event, LedgerId, Wiring
+    from dedupstats.policies.base import Emission, Event, LedgerId, Reach, Wiring
     from dedupstats.policies.spec import Settings
 
 _KEPT: Final = show("kept")
@@ -21,6 +21,7 @@ _FIRST: Final = show("first")
 _NO_TEXT: Final = show("no_text")
 _NOT_READ_ONLY: Final = show("not_read_only")
 _ERROR: Final = show("error")
+_NOTHING: Final[dict[int, Emission]] = {}
 
 
 def _elide(anchor: int) -> Decision:
@@ -32,6 +33,8 @@ class _Bound:
 
     needs: frozenset[str] = frozenset()
     wiring: Wiring = "session"
+    reach: Reach = "all"
+    largest = 0
 
     def __init__(self, revision: str, settings: Settings) -> None:
         """A bound has neither."""
@@ -73,7 +76,8 @@ class _Ceiling(_Bound):
 class _Exact(_Bound):
     """Elides text of which this policy left a full copy in sight of the context, whichever call showed it.
 
-    Text without an error on both sides, as in every rule about bytes (claude-code.md section 15).
+    The text may be truncated in place but is no failure; the copy may be anything that the model was shown
+    (claude-code.md section 15, References).
     """
 
     needs = frozenset({"context", "ordinal", "left_at", "sha64", "repeatable", "is_error"})
@@ -84,16 +88,26 @@ class _Exact(_Bound):
         self._longest: dict[LedgerId, dict[int, Emission]] = {}
 
     def decide(self, emission: Emission) -> Decision:
+        refusal = self._refusal(emission)
+        if refusal is None:
+            known = self._longest.get(emission.context, _NOTHING).get(emission.sha64)
+            if known is not None and known.left_at > emission.ordinal:
+                return _elide(known.seq)
+        self.witness(emission)
+        return refusal or _FIRST
+
+    def _refusal(self, emission: Emission) -> Decision | None:
+        """The answer for what is never elided, whatever is in sight."""
         if not emission.repeatable:
             return _NO_TEXT
-        if emission.is_error:
-            return _ERROR
+        return _ERROR if emission.is_error else None
+
+    def witness(self, emission: Emission) -> None:
+        """Know of an emission that is shown in full."""
         longest = self._longest.setdefault(emission.context, {})
         known = longest.get(emission.sha64)
-        if known is None or known.left_at <= emission.ordinal:
+        if known is None or known.left_at < emission.left_at:
             longest[emission.sha64] = emission
-            return _FIRST
-        return _elide(known.seq)
 
     def forget(self, ledger: LedgerId) -> None:
         self._longest.pop(ledger, None)
@@ -104,21 +118,28 @@ class _Safe(_Exact):
 
     needs = _Exact.needs | {"read_only"}
 
-    def decide(self, emission: Emission) -> Decision:
-        if emission.read_only or emission.is_error or not emission.repeatable:
-            return super().decide(emission)
-        longest = self._longest.setdefault(emission.context, {})
-        known = longest.get(emission.sha64)
-        if known is None or known.left_at < emission.left_at:
-            longest[emission.sha64] = emission
-        return _NOT_READ_ONLY
+    def _refusal(self, emission: Emission) -> Decision | None:
+        return super()._refusal(emission) or (None if emission.read_only else _NOT_READ_ONLY)
 
 
-KEEP_ALL: Final = Definition("keep-all", "Shows everything", _KeepAll)
+KEEP_ALL: Final = Definition("keep-all", "Shows everything", _KeepAll, reasons={"kept": Stage.ELIGIBLE})
 CEILING: Final = Definition(
-    "ceiling", "Elides every repeated call of the session, whatever it printed", _Ceiling
+    "ceiling",
+    "Elides every repeated call of the session, whatever it printed",
+    _Ceiling,
+    reasons={"first": Stage.LEDGER},
 )
 EXACT: Final = Definition(
-    "exact", "Elides every text without an error that is in sight, whichever call printed it", _Exact
+    "exact",
+    "Elides every text without an error that is in sight, whichever call printed it",
+    _Exact,
+    keyed_by="bytes",
+    reasons={"first": Stage.LEDGER, "no_text": Stage.ELIGIBLE, "error": Stage.ELIGIBLE},
 )
-SAFE: Final = Definition("safe", "Elides every text that is in sight, of calls that only read", _Safe)
+SAFE: Final = Definition(
+    "safe",
+    "Elides every text that is in sight, of calls that only read",
+    _Safe,
+    keyed_by="bytes",
+    reasons=dict(EXACT.reasons) | {"not_read_only": Stage.ELIGIBLE},
+)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dedupstats.policies.base import Action, Decision, EventKind, show
+from dedupstats.policies.base import Action, Decision, EventKind, Stage, show
 from dedupstats.policies.parameters import Choice, Number, Words
-from dedupstats.policies.spec import Definition
+from dedupstats.policies.spec import Definition, Preset
 
 if TYPE_CHECKING:
-    from dedupstats.policies.base import Emission, Event, LedgerId, Policy, Wiring
+    from dedupstats.policies.base import Emission, Event, LedgerId, Policy, Reach, Wiring
     from dedupstats.policies.spec import Settings
 
 REVISIONS: Final = ("v1", "v2", "v3")
@@ -168,6 +168,8 @@ class _Engine:
         {"read_only", "is_error", "did_not_run", "session", "bytes", "tool", "call_key", "sha64"}
     )
 
+    reach: Reach = "all"
+
     def __init__(self, revision: str, settings: Settings) -> None:
         self.wiring: Wiring = settings["wiring"]
         self._forgets = _FORGETS[revision]
@@ -180,15 +182,29 @@ class _Engine:
             self.needs |= {"context"}
         # the order of opening is the order of the dict
         self._ledgers: dict[LedgerId, dict[int, Emission]] = {}
+        self._largest_dropped = 0
+
+    @property
+    def largest(self) -> int:
+        return max(self._largest_dropped, *map(len, self._ledgers.values()), 0)
 
     def notify(self, event: Event) -> None:
         if event.kind in self._forgets:
-            self._ledgers.pop(event.context if self._by_context else event.session, None)
+            self._drop(event.context if self._by_context else event.session)
 
     def forget(self, ledger: LedgerId) -> None:
         # its place stays taken, so that other ledgers leave when they would have left
         if ledger in self._ledgers:
+            self._measure(self._ledgers[ledger])
             self._ledgers[ledger] = {}
+
+    def _drop(self, name: LedgerId) -> None:
+        ledger = self._ledgers.pop(name, None)
+        if ledger is not None:
+            self._measure(ledger)
+
+    def _measure(self, ledger: dict[int, Emission]) -> None:
+        self._largest_dropped = max(self._largest_dropped, len(ledger))
 
     def _look_up(self, emission: Emission) -> Decision:
         """Steps 7 to 10 of 1.2."""
@@ -210,7 +226,7 @@ class _Engine:
         if ledger is None:
             if self._max_sessions is not None:
                 while len(self._ledgers) >= self._max_sessions:
-                    del self._ledgers[next(iter(self._ledgers))]
+                    self._drop(next(iter(self._ledgers)))
             ledger = self._ledgers[name] = {}
         return ledger
 
@@ -282,11 +298,17 @@ class _Limited:
     def __init__(self, engine: _V1 | _V2, limits: _Limits, *, in_front: bool) -> None:
         self.needs = engine.needs | {"category", "bytes", "lines"}
         self.wiring = engine.wiring
+        self.reach = engine.reach
         self.notify = engine.notify
         self.forget = engine.forget
+        self._engine = engine
         self._decide = engine.decide
         self._limits = limits
         self._in_front = in_front
+
+    @property
+    def largest(self) -> int:
+        return self._engine.largest
 
     def decide(self, emission: Emission) -> Decision:
         decision = self._decide(emission)
@@ -315,4 +337,22 @@ DOCKER_AGENT: Final = Definition(
     _build,
     PARAMETERS,
     REVISIONS,
+    presets=(
+        # 0.2, 0.3: what the real host does, then what the engine's own text says
+        Preset("host", {"wiring": "runtime", "errors": "host"}),
+        Preset("documented", {"wiring": "session", "errors": "documented"}),
+    ),
+    says_same_arguments=True,
+    capped_by="max_keys",
+    reasons={
+        "not_read_only": Stage.ELIGIBLE,
+        "category": Stage.ELIGIBLE,
+        "error": Stage.ELIGIBLE,
+        "no_session": Stage.ELIGIBLE,
+        "too_large": Stage.THRESHOLD,
+        "too_small": Stage.THRESHOLD,
+        "cap": Stage.CAP,
+        "first": Stage.LEDGER,
+        "changed": Stage.LEDGER,
+    },
 )

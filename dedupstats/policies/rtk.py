@@ -12,12 +12,12 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from dedupstats.policies.base import NEVER, Action, Decision, EventKind, show
+from dedupstats.policies.base import NEVER, Action, Decision, EventKind, Stage, show
 from dedupstats.policies.parameters import Choice, Flag, Number
-from dedupstats.policies.spec import Definition
+from dedupstats.policies.spec import Definition, Preset
 
 if TYPE_CHECKING:
-    from dedupstats.policies.base import Emission, Event, LedgerId, Wiring
+    from dedupstats.policies.base import Emission, Event, LedgerId, Reach, Wiring
     from dedupstats.policies.spec import Settings
 
 REVISIONS: Final = ("v1", "v2")
@@ -68,6 +68,13 @@ PARAMETERS: Final = (
         "whether a session has one ledger with all its subagents, or each context one of its own",
         ("session", "context"),
         source="1.7; R9 to R11",
+    ),
+    Choice(
+        "tools",
+        dict.fromkeys(REVISIONS, "hook"),
+        "which results a replay asks it about: shell commands that its hook gives a session, or every call",
+        ("hook", "all"),
+        source="1.7, 2.4, 2.5",
     ),
 )
 
@@ -153,6 +160,8 @@ class _Rtk:
         self._by_context: bool = settings["ledger"] == "context"
         if self._by_context:
             self.needs |= {"context"}
+        self.reach: Reach = settings["tools"]
+        self.largest = 0
         self._ledgers: dict[LedgerId, _Ledger] = {}
         self._recorded_at = 0
 
@@ -183,6 +192,7 @@ class _Rtk:
         row = ledger.rows.get(emission.raw_sha64)
         if row is None:
             ledger.record(emission, tokens)
+            self.largest = max(self.largest, len(ledger.rows))
             return _FIRST
         if 0 < self._window < ledger.last_step - row.step:
             return _STALE
@@ -203,4 +213,15 @@ RTK: Final = Definition(
     _Rtk,
     PARAMETERS,
     REVISIONS,
+    # 1.8: whether hosts run the handler is disputed, so both are shown
+    presets=(Preset("", {}), Preset("no handler", {"compaction_handler": False})),
+    keyed_by="bytes",
+    reasons={
+        "disabled": Stage.ELIGIBLE,
+        "no_session": Stage.ELIGIBLE,
+        "error": Stage.ELIGIBLE,
+        "too_small": Stage.THRESHOLD,
+        "stale": Stage.THRESHOLD,
+        "first": Stage.LEDGER,
+    },
 )

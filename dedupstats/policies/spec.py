@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dedupstats.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dedupstats.policies.base import Policy
+    from dedupstats.policies.base import Policy, Stage
     from dedupstats.policies.parameters import Parameter
 
 Settings = Mapping[str, Any]
 """a `parameters.Value` for each parameter that the revision has"""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A variant of a policy that every output shows: settings that belong together."""
+
+    name: str
+    """one or two words behind the policy's name; empty for the policy as it is"""
+    settings: Settings
+    """those that differ from the defaults; a revision that lacks one of them has no such preset"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,16 @@ class Definition:
     parameters: tuple[Parameter, ...] = ()
     revisions: tuple[str, ...] = ()
     """oldest first; none for what is not somebody's code"""
+    presets: tuple[Preset, ...] = (Preset("", {}),)
+    """the headline first"""
+    keyed_by: Literal["call", "bytes"] = "call"
+    """what makes an earlier result a candidate: the same call, or the same bytes of any call"""
+    says_same_arguments: bool = False
+    """the marker claims that the arguments are those of the anchor"""
+    capped_by: str = ""
+    """name of the parameter that is the most entries of a ledger; empty: there is no such limit"""
+    reasons: Mapping[str, Stage] = field(default_factory=dict)
+    """at which stage each reason shows a result; `repeat` elides and is not listed"""
 
 
 @dataclass(frozen=True, slots=True)

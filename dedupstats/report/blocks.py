@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dedupstats.report.text import count, percent
 
 if TYPE_CHECKING:
-    from dedupstats.report.model import Share
+    from dedupstats.report.share import Share
 
 
 @dataclass(frozen=True, slots=True)

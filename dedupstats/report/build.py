@@ -13,6 +13,7 @@ from dedupstats.analytics.window import Window, local_zone
 from dedupstats.report import build_corpus, build_rtk
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_calls import calls
+from dedupstats.report.build_replay import replay
 from dedupstats.report.model import (
     SCHEMA_VERSION,
     Concentration,
@@ -28,10 +29,10 @@ from dedupstats.report.model import (
     Tool,
     Tools,
     TopSession,
-    share_of,
 )
 from dedupstats.report.names import Names
 from dedupstats.report.scope import filters, in_words
+from dedupstats.report.share import share_of
 from dedupstats.report.text import count, percent
 from dedupstats.report.words import CLASSES, KINDS, LIMITS, REPEATABLE
 from dedupstats.store.store import MIGRATIONS
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dedupstats.analytics.rates import By, Rates, Row, Tally
-    from dedupstats.report.model import Rtk, Share
+    from dedupstats.report.model import Rtk
+    from dedupstats.report.share import Share
     from dedupstats.store import Store
 
 TOOLS_SHOWN = 12
@@ -80,14 +82,16 @@ def build(
     by_session = replace(by_session, rows=tuple(row for row in by_session.rows if row.results.results))
     rtk = build_rtk.rtk(store, window, names)
     scope = _scope(window, zone, names)
+    asked = in_words(scope.filters)
     return Report(
         schema_version=SCHEMA_VERSION,
-        headline=_headline(by_tool, rtk, in_words(scope.filters)),
+        headline=_headline(by_tool, rtk, asked),
         scope=scope,
         corpus=build_corpus.corpus(store, window, zone),
         floor_bytes=FLOOR_BYTES,
         token_rule=TOKEN_RULE,
         rules=tuple(_rule(name, by_tool.total, by_session) for name in _ALL_RULES),
+        replay=replay(store, window, names, rtk, asked),
         tools=_tools(by_tool),
         calls=calls(store, window, names, by_tool.total.rules["repeat-session"].bytes),
         sessions=tuple(_distribution(name, by_session) for name in DEFAULT_RULES),

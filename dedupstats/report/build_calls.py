@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.analytics.rates import NO_TARGET
-from dedupstats.report.model import RepeatedCalls, share_of
+from dedupstats.report.model import RepeatedCalls
+from dedupstats.report.share import share_of
 from dedupstats.report.targets import shared_target
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def corpus(store: Store, window: Window, zone: str) -> Corpus:
         parameters,
     )[0]
     sources = tuple(_sources(store, window, zone))
-    skipped = store.query("select count(*) from skipped")[0][0]
+    skipped = int(store.query("select coalesce(sum(records), 0) from skipped")[0][0])
     first = min((source.first for source in sources if source.first), default=None)
     last = max((source.last for source in sources if source.last), default=None)
     sessions, subagents, projects, results, size, tokens, copies, gone = map(int, row)
@@ -244,7 +244,9 @@ def accounting(store: Store, names: Names) -> Accounting:
     )
     unknown = store.query("select count(*) from file where source is null and size > 0")[0][0]
     ignored = store.query("select source, type, sum(records) from ignored group by all order by 3 desc, 1, 2")
-    reasons = store.query("select source, reason, count(*) from skipped group by all order by 3 desc, 1, 2")
+    reasons = store.query(
+        "select source, reason, sum(records) from skipped group by all order by 3 desc, 1, 2"
+    )
     skipped = store.query("select coalesce(source, 'unknown'), path, line, reason from skipped order by all")
     return Accounting(
         records=records,

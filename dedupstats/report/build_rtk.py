@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from dedupstats.analytics.rtk_bounds import rtk_bounds, rtk_hook_decisions, rtk_realised
 from dedupstats.report.build_corpus import rtk_window
-from dedupstats.report.model import (
-    Rtk,
-    RtkBound,
-    RtkClaim,
-    RtkElided,
-    RtkFiltering,
-    RtkGap,
-    RtkThreshold,
-    share_of,
-)
+from dedupstats.report.model import Rtk, RtkBound, RtkClaim, RtkElided, RtkFiltering, RtkGap, RtkThreshold
+from dedupstats.report.share import share_of
 
 if TYPE_CHECKING:
     from dedupstats.analytics.rtk_bounds import RtkBounds

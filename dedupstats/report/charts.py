@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from dedupstats.analytics.rates import PERIODS
 from dedupstats.report.blocks import of_pct, pct, plural
 from dedupstats.report.outline import LABELS, NESTED_RULES
-from dedupstats.report.text import percent, safe_text, size
+from dedupstats.report.text import count, percent, safe_text, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dedupstats.report.model import Distribution, OverTime, Repeats, Report, Tool
+    from dedupstats.report.model_replay import PolicyReplay
 
 _COLOURS = dict(
     zip(NESTED_RULES, ("var(--rule-call)", "var(--rule-session)", "var(--rule-visible)"), strict=True)
@@ -61,11 +62,13 @@ class Chart:
 
 
 def charts(report: Report) -> tuple[Chart, ...]:
-    """The charts of the report: per tool, over sessions, over time; none without results."""
+    """The charts of the report: per tool, over sessions, over time, per engine; none without results."""
     if not report.corpus.results:
         return ()
     shown = report.tools.rows[: report.tools.shown]
     made = [_tools(shown), _sessions(report.sessions)]
+    if report.replay:
+        made += [chart for policy in report.replay.headlines for chart in _ladder(policy)]
     if report.over_time.periods:
         made.append(_over_time(report.over_time))
     return tuple(made)
@@ -203,6 +206,65 @@ def _sessions(spreads: Sequence[Distribution]) -> Chart:
         f"Steps from no repeat to the session with most. {said}.",
         _HEIGHT_PX,
         _figure(traces, layout),
+    )
+
+
+def _ladder(policy: PolicyReplay) -> Iterator[Chart]:
+    """A waterfall in tokens; none where there is not even an upper bound."""
+    first, *steps = policy.steps
+    if not first.left.tokens:
+        return
+    words = ["upper bound", *(step.words for step in steps[:-1]), "markers", "saved"]
+    values = [first.left.tokens, *(-step.removed_tokens for step in steps), policy.saved.part]
+    left = [*(step.left.tokens for step in policy.steps[:-1]), policy.saved.part, policy.saved.part]
+    measures = [*("relative" for _ in policy.steps), "total"]
+    places = list(range(len(words)))
+    trace = {
+        "type": "waterfall",
+        "orientation": "h",
+        "measure": measures,
+        "y": places,
+        "x": values,
+        "base": 0,
+        "customdata": [
+            [word, f"{count(value)} tokens", f"{count(rest)} tokens"]
+            for word, value, rest in zip(words, values, left, strict=True)
+        ],
+        "hovertemplate": "<b>%{customdata[0]}</b><br>%{customdata[1]}; left: %{customdata[2]}<extra></extra>",
+        "connector": {"line": {"color": "var(--axis)", "width": 1}},
+        "decreasing": {"marker": {"color": "var(--rule-call)"}},
+        "increasing": {"marker": {"color": "var(--rule-session)"}},
+        "totals": {"marker": {"color": "var(--rule-visible)"}},
+    }
+    height = _FRAME_PX + _ROW_PX * len(words)
+    layout = _layout(
+        height,
+        xaxis={
+            "fixedrange": True,
+            "nticks": 4,
+            "tickangle": 0,
+            "tickformat": "~s",
+            "rangemode": "tozero",
+            "gridcolor": "var(--grid)",
+            "zerolinecolor": "var(--axis)",
+        }
+        | _title("tokens"),
+        yaxis={
+            "tickvals": places,
+            "ticktext": [f"{_label(word, _LABEL_CHARS)}  " for word in words],
+            "autorange": "reversed",
+            "automargin": True,
+            "fixedrange": True,
+            "showgrid": False,
+        },
+    )
+    yield Chart(
+        f"ladder-{policy.policy}",
+        f"{policy.words}: from upper bound to net, replayed",
+        f"From {count(first.left.tokens)} tokens, the upper bound, down to {count(policy.saved.part)} saved: "
+        f"{pct(policy.saved)} of all tokens shown.",
+        height,
+        _figure([trace], layout),
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from dedupstats.errors import UsageError
 from dedupstats.report.model import SCHEMA_VERSION, Report
+from dedupstats.report.text import safe_json
 
 
 def render(report: Report) -> str:
@@ -19,7 +20,7 @@ def render(report: Report) -> str:
         >>> parse(render(report)) == report
         True
     """
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+    return safe_json(msgspec.json.format(msgspec.json.encode(report), indent=2).decode()) + "\n"
 
 
 def parse(text: str | bytes) -> Report:

@@ -14,6 +14,7 @@ from dedupstats.report.outline import (
     read_line,
     shown_before,
 )
+from dedupstats.report.outline_replay import pull_request
 from dedupstats.report.text import safe_html, safe_markdown, safe_text
 
 if TYPE_CHECKING:
@@ -38,8 +39,15 @@ def render(report: Report, *, brief: bool = False) -> str:
 
 
 def _brief(report: Report) -> Iterator[str]:
-    yield f"## {safe_markdown(report.headline)}"
-    yield safe_markdown(f"{read_line(report)} {counted_line(report)}")
+    replay = report.replay
+    headline = (replay.headline if replay else None) or report.headline
+    yield f"## {safe_markdown(headline)}"
+    read = safe_markdown(f"{read_line(report)} {counted_line(report)}")
+    if replay and replay.headlines:
+        # one paragraph: of a dozen lines, the table takes eight
+        yield f"{' '.join(pull_request(report, replay))} {read}"
+    else:
+        yield " ".join([read, *([replay.refused] if replay and replay.refused else [])])
     table = shown_before(report)
     if table.rows:
         yield _rows(table)

@@ -13,26 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 1
+from dedupstats.report.model_replay import Replay  # noqa: TC001 - read at run time
+from dedupstats.report.share import Share  # noqa: TC001 - read at run time
+
+SCHEMA_VERSION = 2
 """version of the JSON document"""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A part of a whole; `share` is part / whole, None where there is nothing to divide by."""
-
-    part: int
-    whole: int
-    share: float | None
-
-
-def share_of(part: int, whole: int) -> Share:
-    """`part` of `whole`.
-
-    >>> share_of(1, 4), share_of(0, 0).share
-    (Share(part=1, whole=4, share=0.25), None)
-    """
-    return Share(part, whole, part / whole if whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +439,7 @@ class Report:
     floor_bytes: int
     token_rule: str
     rules: tuple[Rule, ...]
+    replay: Replay | None
     tools: Tools
     calls: tuple[RepeatedCalls, ...]
     sessions: tuple[Distribution, ...]

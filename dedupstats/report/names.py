@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _ID_CHARS = 8
+_SESSION, _UNREAD = "session ", " cannot be read"
+"""how reasons name a session"""
+_QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 _BY_TIME = """
@@ -97,10 +100,18 @@ class Names:
         return path if self.options else short_path(path)
 
     def reason(self, reason: str) -> str:
-        """A reason for skipping, which may name a session."""
-        if self.mode == _NUMBERED:
-            return _UUID.sub(lambda match: self._numbered("session", match[0]), reason)
-        return reason
+        """A reason for skipping, which may name a session and quote what stands in the log."""
+        if self.mode != _NUMBERED:
+            return reason
+        if reason.startswith(_SESSION):
+            rest = reason.removeprefix(_SESSION)
+            known = max(filter(rest.startswith, self.numbers.get("session", ())), key=len, default="")
+            # of one that is not known nothing tells where its id ends: at the last place that it can
+            end = max(rest.rfind(": "), rest.rfind(_UNREAD))
+            found = known or (rest[:end] if end > 0 else rest)
+            reason = f"{_SESSION}{self._numbered('session', found)}{rest[len(found) :]}"
+        reason = _UUID.sub(lambda match: self._numbered("session", match[0]), reason)
+        return _QUOTED.sub("'…'", reason)
 
     def session(self, session: str) -> str:
         """The name of a session: the start of its id, which is enough to find it."""

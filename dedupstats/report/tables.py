@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from dedupstats.errors import DedupstatsError, UsageError
+from dedupstats.paths import expanded
 from dedupstats.report import text
 from dedupstats.report.grid import Grid, laid_out, wrapped
 
@@ -141,7 +142,8 @@ def json_document(members: dict[str, Any]) -> bytes:
     import orjson
 
     document = {"schema_version": SCHEMA_VERSION} | members
-    return orjson.dumps(_json_value(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    data = orjson.dumps(_json_value(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return text.safe_json(data.decode()).encode()
 
 
 def parquet_bytes(table: Table) -> bytes:
@@ -278,7 +280,7 @@ def write_file(path: Path, data: str | bytes) -> None:
         DedupstatsError: It cannot be written; the message names the file and the reason.
     """
     content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    target = Path(os.path.realpath(path.expanduser()))
+    target = Path(os.path.realpath(expanded(path)))
     try:
         if target.is_file() and _is_database(target):
             raise DedupstatsError(f"{path} is a DuckDB file and stays as it is", "name another file with -o")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from dedupstats.report import tables
+from dedupstats.report import outline_replay, tables
 from dedupstats.report.blocks import Section, Table, columns, of_pct, pct, plural
 from dedupstats.report.outline import (
     LABELS,
@@ -26,13 +26,14 @@ from dedupstats.report.text import count, percent, safe_text, size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dedupstats.report.model import Report, Share
+    from dedupstats.report.model import Report
+    from dedupstats.report.share import Share
 
 _WIDTH = 80
 """of paragraphs and of the short report; a wider terminal is no reason to read longer lines"""
 _NARROWEST = 40
 _NARROWEST_NAME = 16
-_SHORT_TOOLS = 5
+_SHORT_TOOLS = 4
 _TERM_WIDTH = 18
 _DEMO = "dedupstats demo: made-up logs from sample_data/, not yours. Nothing leaves this machine."
 _TIME_LINE = "Saved means tokens, not time: the tools still run."
@@ -70,6 +71,8 @@ def short(
     ]
     if report.corpus.results or report.rtk:
         blocks.append(_short_measures(report, prose, colour=colour))
+    if report.replay:
+        blocks.append(_engines(report, prose, is_short=True, colour=colour))
     if report.corpus.results:
         blocks.append(_short_tools(report, width, colour=colour))
         blocks.append(_filled(_short_sessions(report), prose))
@@ -105,6 +108,7 @@ def demo(report: Report, written: Sequence[str], skipped: str, *, width: int | N
                 _filled(_DEMO, prose),
                 f"{_labelled('Read', ', '.join(read), prose)}\n{_labelled('', counted, prose)}",
                 _measures(report, "How much had been shown before?", prose),
+                *([_engines(report, prose)] if report.replay else []),
                 _filled(f"{_TIME_LINE} Tokens are {report.token_rule}.", prose)
                 + "\n"
                 + _labelled("Written", files, prose)
@@ -122,6 +126,31 @@ def _measures(report: Report, title: str, width: int) -> str:
     lines = (STAR, LAST_LINE, _own(LINES_NOTE)) if report.corpus.results else (STAR,)
     notes = [_filled(line, width, indent="  ") for line in lines]
     return "\n".join([*_aligned(headed, width), *notes])
+
+
+def _engines(report: Report, width: int, *, is_short: bool = False, colour: bool = False) -> str:
+    """The newest engines, replayed, with one untrue elision in words."""
+    replay = report.replay
+    if replay is None:
+        return ""
+    table = outline_replay.headlines(report)
+    title = outline_replay.title(replay)
+    if is_short:
+        title = title.upper()
+    head, *rows = _aligned(
+        [
+            (title, *(column.title for column in table.columns[1:])),
+            *((f"  {label}", *numbers) for label, *numbers in table.rows),
+        ],
+        width,
+    )
+    found = outline_replay.example(replay)
+    notes = [table.caption if replay.refused is None else f"{replay.refused} {STAR}"]
+    if found:
+        notes.append(f"Untrue, e.g.: {outline_replay.told(found)}")
+    return "\n".join(
+        [_bold(head, colour=colour), *rows, *(_filled(safe_text(note), width, indent="  ") for note in notes)]
+    )
 
 
 def _short_measures(report: Report, width: int, *, colour: bool) -> str:
@@ -156,8 +185,8 @@ def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     lines = _aligned(rows, width)
     heads = [place for place, row in enumerate(rows) if not row[0].startswith(" ")]
     lines = [_bold(line, colour=colour) if place in heads else line for place, line in enumerate(lines)]
-    notes = (STAR, _own(LINES_NOTE)) if report.corpus.results else (STAR,)
-    return "\n".join([*lines, *(_filled(note, width, indent="  ") for note in notes)])
+    note = f"{STAR} {_own(LINES_NOTE)}" if report.corpus.results else STAR
+    return "\n".join([*lines, _filled(note, width, indent="  ")])
 
 
 def _part_pct(share: Share) -> str:
@@ -182,14 +211,10 @@ def _short_tools(report: Report, width: int | None, *, colour: bool) -> str:
 
 def _short_sessions(report: Report) -> str:
     spread = report.sessions[-1]
-    said = (
+    return (
         f"Over sessions, still visible: median {percent(spread.median)}, p90 {percent(spread.p90)}, max "
         f"{percent(spread.max)} of a session's bytes; {of_pct(spread.with_any)} have any."
     )
-    found = report.concentration
-    if found.rule == spread.rule and found.top:
-        said += f" The top one holds {pct(found.top[0].of_repeats)} of these bytes."
-    return said
 
 
 def _section(section: Section, width: int | None, prose: int, *, colour: bool) -> Iterator[str]:
@@ -232,7 +257,9 @@ def _grid(table: Table, width: int | None, *, colour: bool) -> str:
 
 
 def _heading(title: str) -> str:
-    """A heading in two lines: broken behind a comma, or else behind its first word."""
+    """A heading in two lines: broken before a bracket, behind a comma, or else behind its first word."""
+    if " (" in title:
+        return title.replace(" (", "\n(", 1)
     return title.replace(", ", ",\n", 1) if ", " in title else title.replace(" ", "\n", 1)
 
 

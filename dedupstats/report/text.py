@@ -8,8 +8,9 @@ text there (fault cases of class U).
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,11 +20,16 @@ NO_DATA = "no data"
 """Shown where there is nothing to divide by (fault case S08)."""
 
 _LINE_ENDS = "\t\n\r"
-_HIDDEN = re.compile(
-    # C0, DEL and C1; marks, embeddings, overrides and isolates of writing direction; line and paragraph
-    # separators; halves of surrogate pairs, which no UTF-8 output can hold
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_UNSEEN = (
+    # DEL and C1; marks, embeddings, overrides, isolates of writing direction; separators of lines, paragraphs
+    "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    # what has no width: soft hyphen, spaces and joiners, fillers, notes, tags (which spell whole words
+    # unseen); but for the joiners that scripts and emoji are made with
+    "\u00ad\u115f\u1160\u180e\u200b\u2060-\u2065\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
 )
+# C0; halves of surrogate pairs, which no UTF-8 output can hold
+_HIDDEN = re.compile(f"[\x00-\x1f{_UNSEEN}\ud800-\udfff]")
+_HIDDEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
 _SHORT_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -55,7 +61,8 @@ def safe_text(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
     code = ord(character)
-    return _SHORT_ESCAPES.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")  # noqa: PLR2004
+    wide = f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"  # noqa: PLR2004
+    return _SHORT_ESCAPES.get(character) or (f"\\x{code:02x}" if code < 0x100 else wide)  # noqa: PLR2004
 
 
 def safe_markdown(text: str) -> str:
@@ -103,6 +110,16 @@ def valid_utf8(text: str) -> str:
         a\ud83d
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def safe_json(document: str) -> str:
+    r"""A JSON document with what no reader would see as escapes: the same values, and nothing hidden.
+
+    Example:
+        >>> print(safe_json('{"a": "b\u202ec"}'))
+        {"a": "b\u202ec"}
+    """
+    return _HIDDEN_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], document)
 
 
 # -- numbers -------------------------------------------------------------------------------------------------
@@ -186,19 +203,22 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
         {'/a/x/app': 'x/app', '/a/y/app': 'y/app', '/a/lib': 'lib'}
     """
     wanted = list(dict.fromkeys(paths))
-    short: dict[str, str] = {}
-    open_paths = wanted
-    depth = 1
-    while open_paths:
-        endings = {path: "/".join(_parts(path)[-depth:]) or path for path in open_paths}
-        uses = Counter(endings.values())
-        for path in list(endings):
-            whole = depth >= len(_parts(path))
-            if uses[endings[path]] == 1 or whole:
-                short[path] = endings[path] if uses[endings[path]] == 1 else path
-        open_paths = [path for path in open_paths if path not in short]
-        depth += 1
+    # sorted by their ends, a path shares most with one of its neighbours
+    ends = sorted((_parts(path)[::-1], path) for path in wanted)
+    shared = [_common(one[0], other[0]) for one, other in pairwise(ends)]
+    short = {}
+    for (parts, path), before, after in zip(ends, [0, *shared], [*shared, 0], strict=False):
+        depth = max(before, after) + 1
+        short[path] = "/".join(parts[:depth][::-1]) if depth <= len(parts) else path
     return {path: short[path] for path in wanted}
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many parts two lists share from their beginning."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
 def _parts(path: str) -> list[str]:

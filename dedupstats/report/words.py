@@ -46,8 +46,9 @@ RETENTION = {
 LIMITS = (
     "Leaving text out saves tokens, not time: the tools still run.",
     (
-        "These are figures of what happened, not of what a program that leaves repeats out would have done: "
-        "none is replayed here, and nothing is said about logs to come."
+        "Repeats are figures of what happened. Replayed figures are what engines would have decided "
+        "on this history: a model that is shown a marker might have gone on otherwise, and nothing is said "
+        "about logs to come."
     ),
     (
         "Upper bounds are marked as such. What no copy that is still visible covers cannot be left out "

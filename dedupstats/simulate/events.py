@@ -32,7 +32,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 #: Larger payloads are refused: nobody means them, and they would fill the memory.
-_MAX_PAYLOAD: Final = 1 << 28
+_MAX_PAYLOAD: Final = 1 << 26
+#: More results are refused, those that fills stand for among them: all of them are held.
+_MAX_RESULTS: Final = 1_000_000
 
 Form = Literal["docker_agent", "rtk"]
 
@@ -78,7 +80,8 @@ class _Repeat(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        return self.prefix + self.repeat * self.times + self.suffix
+        # nothing, however often, is nothing; Python multiplies it by small numbers alone
+        return self.prefix + self.repeat * (self.times if self.repeat else 0) + self.suffix
 
 
 _Payload = str | _Repeat | list[str | _Repeat]
@@ -176,7 +179,12 @@ class Events:
             else:
                 self._add_calls([_converted(event, _Call)], place, is_fill=False)
         elif kind == "fill":
-            self._add_calls(_filled(_converted(event, _Fill)), place, is_fill=True)
+            fill = _converted(event, _Fill)
+            if fill.count > _MAX_RESULTS - len(self._steps):
+                raise EventError(
+                    f"a fill of {fill.count:,} is too many: at most {_MAX_RESULTS:,} results are read"
+                )
+            self._add_calls(_filled(fill), place, is_fill=True)
         elif isinstance(kind, str) and kind in _KINDS:
             self._add_happening(EventKind(kind), _converted(event, _Happening))
         else:
@@ -274,6 +282,8 @@ class Events:
 def _converted(event: dict[str, Any], form: type[_Struct]) -> _Struct:
     try:
         return msgspec.convert(event, form)
+    except UnicodeEncodeError:
+        raise EventError("a text has half of a pair of surrogates where a known word is wanted") from None
     except msgspec.ValidationError as error:
         raise EventError(str(error)) from None
 

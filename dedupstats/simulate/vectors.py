@@ -14,6 +14,7 @@ import gzip
 import json
 import zlib
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -130,6 +131,8 @@ def check(vectors: Iterable[Vector]) -> Checked:
 # -- lines ---------------------------------------------------------------------------------------------------
 
 _GZIP: Final = b"\x1f\x8b"
+#: Bytes of a file, unpacked, that are read: all of it is held.
+LONGEST: Final = 256 * 1024 * 1024
 #: Longer integers are read as floats, which Go's float64 makes of them in any case.
 _LONG: Final = 1_000
 
@@ -138,9 +141,12 @@ def _lines(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, numbered from 1."""
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
+            with gzip.open(BytesIO(data)) as packed:
+                data = packed.read(LONGEST + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise DedupstatsError(f"{name} cannot be unpacked: {error}") from None
+    if len(data) > LONGEST:
+        raise DedupstatsError(f"{name} holds more than {LONGEST >> 20} MiB", "split it into several files")
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             yield number, line

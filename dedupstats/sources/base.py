@@ -8,10 +8,12 @@ of the store, of repeat rules or of policies. Adding one: a file in this folder 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dedupstats.model import Provenance, ReadOnly, Record
+from dedupstats.model import Provenance, ReadOnly, Record, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -155,8 +157,98 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longer lines are skipped and counted without being held."""
 
 
+LONG_INTEGER = 4000
+"""digits from which Python refuses to read an integer (its own limit is 4,300)"""
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < LONG_INTEGER else float(digits)
+
+
+JSON_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+
+
+def text_of_json(data: bytes) -> str:
+    """The text of some JSON: halves of surrogate pairs stay, other bytes that are no UTF-8 become marks."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def parse_json(data: bytes | str) -> Any:
+    """The value of a JSON text, read as forgivingly as can be: one odd number must not cost all the rest.
+
+    Control characters in strings, `NaN` and integers of any length are read; the longest as floats.
+
+    Raises:
+        ValueError: It is no JSON all the same.
+        RecursionError: It is nested too deep.
+
+    Example:
+        >>> parse_json("9" * 5000)
+        inf
+    """
+    return JSON_DECODER.decode(data if isinstance(data, str) else text_of_json(data))
+
+
+MANY_VALUES = 1_000_000
+"""JSON of more values is not parsed: an empty object of two bytes takes sixty-four."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_MARKS = (b",", b"[", b"{")
+
+
+def has_many_values(data: bytes) -> bool:
+    """Whether some JSON holds more values than `MANY_VALUES`, judged without parsing it.
+
+    Example:
+        >>> many = b"{}," * MANY_VALUES
+        >>> has_many_values(b"[" + many), has_many_values(b'["' + many + b'"]')
+        (True, False)
+    """
+    if sum(map(data.count, _MARKS)) <= MANY_VALUES:
+        return False
+    return sum(map(_STRING.sub(b"", data).count, _MARKS)) > MANY_VALUES
+
+
 LATEST = 7_258_118_400_000_000
 """Year 2200 in UTC microseconds: what claims to be later, or before 1970, is no time at all."""
+LARGEST = 1 << 40
+"""A trillion tokens, bytes or milliseconds: what is not below is no count, and sums keep within 64 bits."""
+DEAREST = 1_000_000.0
+"""US dollars that no request costs: what is above is no price, and sums of less stay finite."""
+
+
+def plausible_time(at: int) -> int | None:
+    """UTC microseconds that can be the time of a record; None for what cannot.
+
+    Example:
+        >>> plausible_time(1_770_110_815_000_000), plausible_time(0), plausible_time(1 << 62)
+        (1770110815000000, None, None)
+    """
+    return at if 0 < at < LATEST else None
+
+
+def plausible_count(value: Any) -> int | None:
+    """A number of tokens, bytes or the like; None for what is no number, negative, or beyond all sense.
+
+    Example:
+        >>> plausible_count(12.0), plausible_count(-1), plausible_count(10**400), plausible_count(True)
+        (12, None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < LARGEST else None
+
+
+def plausible_price(value: Any) -> float | None:
+    """A price in US dollars; None for what is no number, negative, or beyond all sense.
+
+    Example:
+        >>> plausible_price(0.25), plausible_price(float("nan")), plausible_price(10**400)
+        (0.25, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < DEAREST else None
 
 
 @dataclass(slots=True)
@@ -167,6 +259,47 @@ class Reading:
     keep_content: bool = False
     keep_targets: bool = True
     max_line_bytes: int = MAX_LINE_BYTES
+
+
+def not_understood(error: Exception) -> str:
+    """Why a record, or a log, that breaks its reader was left out: a fault of ours, said as such."""
+    return f"not understood ({type(error).__name__}: {str(error)[:200]})"
+
+
+SHOWN_FAULTS = 1_000
+"""Records of one file that are named when they cannot be used; further ones are only counted."""
+REASON_CHARS = 500
+"""Longest reason: some quote what stands in the log."""
+
+
+class Faults:
+    """The records of one file that cannot be used: the first ones with their reasons, the rest as a number.
+
+    Attributes:
+        path: The file.
+        count: How many there are.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.count = 0
+        self._rest_from: int | None = None
+
+    def add(self, line: int, reason: str) -> Iterator[Skipped]:
+        """Count one; yields its record as long as there are not too many."""
+        self.count += 1
+        if self.count <= SHOWN_FAULTS:
+            yield Skipped(
+                self.path, line, reason if len(reason) <= REASON_CHARS else reason[:REASON_CHARS] + "…"
+            )
+        elif self.count == SHOWN_FAULTS + 1:
+            self._rest_from = line
+
+    def rest(self) -> Iterator[Skipped]:
+        """At the end of the file: one record for all that were not named."""
+        if self._rest_from is not None:
+            rest = self.count - SHOWN_FAULTS
+            yield Skipped(self.path, self._rest_from, f"{rest:,} further records of this file", rest)
 
 
 class Source(Protocol):

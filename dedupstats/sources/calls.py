@@ -88,6 +88,9 @@ DESCRIBED_TOOLS: Final = frozenset(
     },
 )
 
+#: All arguments that are looked at.
+_NORMALISED: Final = PATH_ARGUMENTS | COMMAND_ARGUMENTS | IGNORED_ARGUMENTS | {"description"}
+
 #: Tools whose commands escape with a backtick instead of a backslash.
 _BACKTICK_TOOLS: Final = frozenset({"PowerShell"})
 
@@ -115,7 +118,7 @@ class Keys(NamedTuple):
 
 
 def keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
-    """Return the keys of a call.
+    """Return the keys of a call, remembered for those that come again.
 
     Args:
         tool: Name of the tool, as logged.
@@ -127,10 +130,7 @@ def keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
     found = _memo.get(memo_key)
     if found is not None:
         return found
-    try:
-        found = _fast_keys(tool, arguments, cwd)
-    except NOT_PLAIN:
-        found = _slow_keys(tool, arguments, cwd)
+    found, _ = read_call(tool, arguments, cwd)
     if len(arguments) <= _MEMO_LENGTH:
         if len(_memo) >= _MEMO_CALLS:
             _memo.clear()
@@ -141,33 +141,53 @@ def keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
 _memo: dict[tuple[str, bytes | str, str | None], Keys] = {}
 
 
-def _call_key(tool: str, canonical: bytes) -> int:
+def read_call(tool: str, arguments: bytes | str, cwd: str | None) -> tuple[Keys, dict[str, Any] | None]:
+    """Return the keys of a call and, where they are plain, its arguments, parsed once for all who ask.
+
+    Args:
+        tool: Name of the tool.
+        arguments: JSON text of the arguments.
+        cwd: Working directory of the call.
+    """
     try:
-        name = tool.encode()
-    except UnicodeEncodeError:
-        name = without_surrogates(tool).encode()
-    return _sha64(name + b"\0" + canonical)
+        return _fast_keys(tool, arguments, cwd)
+    except NOT_PLAIN:
+        return _slow_keys(tool, arguments, cwd), None
 
 
-_first_eight_bytes: Final = struct.Struct(">q").unpack_from
-
-
-def _sha64(data: bytes) -> int:
-    key: int = _first_eight_bytes(hashlib.sha256(data).digest())[0]
-    return key
-
-
-def _fast_keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
+def _fast_keys(tool: str, arguments: bytes | str, cwd: str | None) -> tuple[Keys, dict[str, Any] | None]:
     plain, exact = read_plain(arguments)
     args_sha64 = _sha64(exact)
     if not isinstance(plain, dict) or not plain:
         null = _call_key(tool, b"null")
-        return Keys(null, args_sha64, null)
-    call_key = _call_key(tool, to_go_text(exact))
+        return Keys(null, args_sha64, null), None
+    call_key = norm_key = _call_key(tool, to_go_text(exact))
     normal = _normalised(tool, plain, cwd)
-    if normal == plain:
-        return Keys(call_key, args_sha64, call_key)
-    return Keys(call_key, args_sha64, _call_key(tool, plain_go_json(normal) if normal else b"null"))
+    if normal is not plain:
+        norm_key = _call_key(tool, plain_go_json(normal) if normal else b"null")
+    return Keys(call_key, args_sha64, norm_key), plain
+
+
+@lru_cache(maxsize=256)
+def _prefix(tool: str) -> bytes:
+    try:
+        name = tool.encode()
+    except UnicodeEncodeError:
+        name = without_surrogates(tool).encode()
+    return name + b"\0"
+
+
+def _call_key(tool: str, canonical: bytes) -> int:
+    return _sha64(_prefix(tool) + canonical)
+
+
+_first_eight_bytes: Final = struct.Struct(">q").unpack_from
+_sha256: Final = hashlib.sha256
+
+
+def _sha64(data: bytes) -> int:
+    key: int = _first_eight_bytes(_sha256(data).digest())[0]
+    return key
 
 
 def _slow_keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
@@ -194,19 +214,31 @@ def _slow_keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
 
 
 def _normalised(tool: str, arguments: dict[str, Any], cwd: str | None) -> dict[str, Any]:
-    """Return the arguments without what does not change the call; members of members are left alone."""
-    normal = {}
+    """Return the arguments without what does not change the call, the same object if all of it does.
+
+    Members of members are left alone.
+    """
+    normal: dict[str, Any] | None = None
     for name, given in arguments.items():
         value = given
-        if name in IGNORED_ARGUMENTS or (name == "description" and tool in DESCRIBED_TOOLS):
+        if name in _NORMALISED:
+            if name in PATH_ARGUMENTS:
+                value = _paths(value, cwd)
+            elif name in COMMAND_ARGUMENTS:
+                if isinstance(value, str):
+                    value = _command(value, _POWERSHELL_BLANKS if tool in _BACKTICK_TOOLS else _SHELL_BLANKS)
+            elif name in IGNORED_ARGUMENTS or tool in DESCRIBED_TOOLS:
+                value = None
+        elif value:
+            # most arguments end here
             continue
-        if name in PATH_ARGUMENTS:
-            value = _paths(value, cwd)
-        elif name in COMMAND_ARGUMENTS and isinstance(value, str):
-            value = _command(value, _SHELL_BLANKS if tool not in _BACKTICK_TOOLS else _POWERSHELL_BLANKS)
-        if value or (value is not None and not isinstance(value, str | list | dict)):
+        if not value and (value is None or isinstance(value, str | list | dict)):
+            normal = dict(arguments) if normal is None else normal
+            del normal[name]
+        elif value is not given and value != given:
+            normal = dict(arguments) if normal is None else normal
             normal[name] = value
-    return normal
+    return arguments if normal is None else normal
 
 
 def _paths(value: Any, cwd: str | None) -> Any:

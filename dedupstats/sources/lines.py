@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from dedupstats.sources.base import JSON_DECODER, MANY_VALUES, has_many_values, text_of_json
 from dedupstats.sources.probe import BOM
 
 if TYPE_CHECKING:
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 64 * 1024
 SALVAGE_TRIES = 200
 """places in a broken line at which a whole record is looked for"""
+SALVAGE_WORK = 4
+"""how often, in all, a broken line is gone over for what only the slow parser reads"""
+LONG_LINE = 1024 * 1024
+"""bytes from which a line can hold so many values that they would fill the memory"""
+LINE_VALUES = 10_000
+"""values that a line may hold; one is usual, two are what a crash leaves"""
 RETURN, OPEN, CLOSE = b"\r{}"
-LONG_INTEGER = 4000
-"""digits from which Python refuses to read an integer (its own limit is 4,300)"""
 
 Row = TypeVar("Row")
 
@@ -46,14 +52,10 @@ class Batch(NamedTuple, Generic[Row]):
     faults: list[Fault]
 
 
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) < LONG_INTEGER else float(digits)
-
-
-_PARSER = json.JSONDecoder(strict=False, parse_int=_integer)
 _OBJECT = re.compile(r'\{\s*"')
 _BLANK = re.compile(r"\s*")
 _REFUSED = (ValueError, RecursionError)
+_ANY = msgspec.json.Decoder(msgspec.Raw)
 
 
 class JsonLines(Generic[Row]):
@@ -103,6 +105,8 @@ class JsonLines(Generic[Row]):
                     yield Batch((), [], [Fault(first, reason)])
                     continue
                 try:
+                    if len(chunk) >= LONG_LINE and has_many_values(chunk):
+                        raise ValueError
                     rows = decode_lines(chunk)
                 except _REFUSED:
                     yield self._by_line(chunk, first, count)
@@ -151,6 +155,9 @@ class JsonLines(Generic[Row]):
     def _take(self, text: bytes, number: int, batch: Batch[Row], *, is_ended: bool) -> None:
         if number == 1:
             text = text.removeprefix(BOM)
+        if len(text) >= LONG_LINE and has_many_values(text):
+            batch.faults.append(Fault(number, f"more than {MANY_VALUES:,} values"))
+            return
         if b"\0" in text:
             batch.faults.append(Fault(number, "NUL bytes"))
             text = text.replace(b"\0", b"")
@@ -164,7 +171,7 @@ class JsonLines(Generic[Row]):
             batch.lines.append(number)  # type: ignore[attr-defined]
             batch.rows.append(row)
             return
-        values, reason = self._values(_text(text), is_ended=is_ended)
+        values, reason = self._values(text_of_json(text), is_ended=is_ended)
         if reason or not is_ended:
             objects = [value for value in values if isinstance(value, dict)]
             self.unfinished = not is_ended and (bool(reason) or len(objects) < len(values))
@@ -192,28 +199,44 @@ class JsonLines(Generic[Row]):
         at = _skip_blank(text, 0)
         while at < len(text):
             try:
-                value, end = _PARSER.raw_decode(text, at)
+                value, end = JSON_DECODER.raw_decode(text, at)
             except _REFUSED as error:
                 if is_ended:
                     values.extend(self._salvage(text, at + 1))
                 reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
                 return values, f"broken JSON: {reason}"
+            if len(values) == LINE_VALUES:
+                return values, f"more than {LINE_VALUES:,} values on one line"
             values.append(value)
             at = _skip_blank(text, end)
         return values, ""
 
     def _salvage(self, text: str, start: int) -> list[Any]:
         """The record that begins inside a broken one and ends the line (fault case P01), if there is one."""
-        for tries, match in enumerate(_OBJECT.finditer(text, start)):
-            if tries == SALVAGE_TRIES:
-                break
+        work = SALVAGE_WORK * len(text)
+        for match in islice(_OBJECT.finditer(text, start), SALVAGE_TRIES):
+            at = match.start()
+            # the fast parser says at once of nearly every place that nothing whole begins there
+            if not _is_sound(text, at):
+                if work <= 0:
+                    continue
+                work -= len(text) - at
             try:
-                value, end = _PARSER.raw_decode(text, match.start())
+                value, end = JSON_DECODER.raw_decode(text, at)
             except _REFUSED:
                 continue
             if _skip_blank(text, end) == len(text) and self._is_record(value):
                 return [value]
         return []
+
+
+def _is_sound(text: str, at: int) -> bool:
+    """Whether the rest of a text is one JSON value that any parser reads."""
+    try:
+        _ANY.decode(text[at:])
+    except (*_REFUSED, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _lines(chunk: bytes) -> tuple[int, bool]:
@@ -233,13 +256,6 @@ def _lines(chunk: bytes) -> tuple[int, bool]:
         count += 1
         begin = end + 1
     return count, is_plain
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace")
 
 
 def _skip_blank(text: str, at: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
+from dedupstats.sources.base import has_many_values, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,8 @@ WAL_SUFFIX = "-wal"
 WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 SIDE_SUFFIXES = (WAL_SUFFIX, "-journal")
 """what holds changes that the database itself does not have yet, or has half"""
+ROW_IDS = ("rowid", "_rowid_", "oid")
+"""SQLite's names for the number of a row"""
 COPY_TRIES = 4
 """how often a database is copied anew because its owner wrote to it meanwhile"""
 BOM = b"\xef\xbb\xbf"
@@ -76,7 +78,7 @@ class Probe:
         while self._pending:
             line = self._pending.pop()
             with suppress(ValueError, RecursionError):
-                row = json.loads(line)
+                row = parse_json(line)
                 if isinstance(row, dict):
                     self._rows.append(row)
                     yield row
@@ -91,14 +93,15 @@ class Probe:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or None if it is not one (or is above 32 MiB)."""
+        """The whole file as one JSON value, or None if it is not one, or above 32 MiB or a million values."""
         if self.size > DOCUMENT_BYTES or self.head.lstrip()[:1] not in (b"{", b"["):
             return None
         first, _, rest = self.head.partition(b"\n")
         if rest.strip() and first.rstrip().endswith(b"}") and next(self.rows, None) is not None:
             return None  # one value on the first line and more behind it: lines, no document
         try:
-            return json.loads(Path(self.path).read_bytes().removeprefix(BOM))
+            data = Path(self.path).read_bytes().removeprefix(BOM)
+            return None if has_many_values(data) else parse_json(data)
         except (OSError, ValueError, RecursionError):
             return None
 
@@ -120,7 +123,8 @@ class Probe:
             names = [
                 row[0]
                 for row in self.database.execute(
-                    "select name from sqlite_master where type = 'table' order by name"
+                    # virtual ones, which have no page, may need a module that is not here
+                    "select name from sqlite_master where type = 'table' and rootpage > 0 order by name"
                 ).fetchall()
             ]
             return {
@@ -133,6 +137,54 @@ class Probe:
             raise UnreadableUnitError(
                 f"{self.path}: damaged SQLite file ({error})", "restore it from a backup, or leave it out"
             ) from error
+
+    def row_id(self, table: str) -> str | None:
+        """What the numbers of a table's rows are called in SQL; None if it has none (WITHOUT ROWID).
+
+        Raises:
+            sqlite3.Error: The database is damaged.
+        """
+        # a column of that name would stand before the number, and may hold anything
+        taken = {name.lower() for name in self.tables[table]}
+        name = next((name for name in ROW_IDS if name not in taken), None)
+        if name is not None:
+            try:
+                self.database.execute(f"select {name} from {_quoted(table)} limit 0")
+            except sqlite3.OperationalError:
+                return None
+        return name
+
+    def select(
+        self, query: str, parameters: tuple[Any, ...] = (), *, longest: int
+    ) -> Iterator[tuple[Any, ...] | None]:
+        """The rows of a query; None for one with a longer value, which is passed over without being held.
+
+        Args:
+            query: SQL without a limit.
+            parameters: Its parameters.
+            longest: Bytes that a text or blob may have.
+
+        Raises:
+            sqlite3.Error: The database is damaged.
+        """
+        self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+        place = 0
+        while True:
+            try:
+                for row in self.database.execute(f"{query} limit -1 offset {place}", parameters):
+                    place += 1
+                    yield row
+            except sqlite3.DataError:
+                pass
+            else:
+                return
+            # the statement that failed may have lost the row before the one that is too long
+            try:
+                row = self.database.execute(f"{query} limit 1 offset {place}", parameters).fetchone()
+            except sqlite3.DataError:
+                row = None
+            place += 1
+            yield row
 
     @property
     def is_open(self) -> bool:

@@ -7,29 +7,28 @@ unmerged branches added some (rtk.md 2.2); a column that is missing reads as NUL
 
 from __future__ import annotations
 
-import os
 import re
 import reprlib
 import sqlite3
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput, Skipped
-from dedupstats.sources.base import LATEST, Capabilities, Claim, Place, hash64
+from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput
+from dedupstats.sources.base import LARGEST, Capabilities, Claim, Faults, hash64, plausible_time
 from dedupstats.sources.measure import sha64, to_storable
 from dedupstats.sources.probe import Probe
+from dedupstats.sources.rtk_places import places
 from dedupstats.sources.rtk_rules import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from dedupstats.model import Record
-    from dedupstats.sources.base import Reading, Unit
+    from dedupstats.sources.base import Place, Reading, Unit
 
 _REQUIRED = frozenset(
     ("timestamp", "original_cmd", "rtk_cmd", "input_tokens", "output_tokens", "saved_tokens")
@@ -39,8 +38,6 @@ _RECOVERIES = frozenset(("rtk proxy", "rtk bypass"))
 _KNOWN_NAMES = frozenset((*(f"rtk {row.rtk}" for row in ROWS if row.rtk), *_RECOVERIES, "rtk fallback:"))
 """names that are RTK's own words (rtk.md 2.3, 2.4); any other second word is what a person typed"""
 _OTHER_NAME = "rtk (other)"
-HERE = "./rtk/history.db"
-"""the database in the working directory, as a place is shown"""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?")
 _SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,17 +59,18 @@ def public_name(name: str) -> str:
 class _SenselessError(ValueError):
     """A row that cannot be used, because of the value of one column."""
 
-    def __init__(self, value: object, column: str, reason: str) -> None:
-        super().__init__(f"{column} is {reprlib.repr(value)}, {reason}")
+    @classmethod
+    def of(cls, value: object, column: str, reason: str) -> Self:
+        return cls(f"{column} is {reprlib.repr(value)}, {reason}")
 
 
 @dataclass(slots=True)
 class _Tally:
     """How the rows of one database were used."""
 
+    faults: Faults
     used: int = 0
     ignored: int = 0
-    skipped: int = 0
 
 
 class Rtk:
@@ -89,27 +87,8 @@ class Rtk:
     )
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
-        """Every place where RTK may have put its database (rtk.md 2.1).
-
-        RTK itself takes the first that applies. One person can have several databases (a snap-packaged
-        editor sees its own home), so all are listed and merged. RTK writes into its working directory only
-        where it knows no better place, so what lies there counts only if nothing lies in the others.
-        """
-        found: list[Place] = []
-        if path := env.get("RTK_DB_PATH"):
-            found.append(Place(Path(path), "$RTK_DB_PATH"))
-        config = _config_place(env, home, platform)
-        if path := _configured_path(config.path):
-            found.append(Place(Path(path), f"database_path in {config.shown_as}"))
-        found += _data_places(env, home, platform)
-        found += [
-            Place(path, "~/" + path.relative_to(home).as_posix())
-            for path in sorted(home.glob("snap/code/*/.local/share/rtk/history.db"))
-        ]
-        # not Path.exists, which raises below a folder that cannot be read
-        if not any(os.path.exists(place.path) for place in found):  # noqa: PTH110
-            found.append(Place(Path("rtk/history.db"), HERE))
-        return list({place.path: place for place in reversed(found)}.values())[::-1]
+        """Default databases; see `rtk_places.places`."""
+        return places(env, home, platform)
 
     def claim(self, probe: Probe) -> Claim | None:
         """A SQLite database whose table `commands` has RTK's columns."""
@@ -139,43 +118,6 @@ class Rtk:
                 yield from _read(probe, reading)
 
 
-def _config_place(env: Mapping[str, str], home: Path, platform: str) -> Place:
-    """RTK's config.toml (rtk.md 2.1)."""
-    if platform == "win32":
-        folder = Path(env.get("APPDATA") or home / "AppData" / "Roaming")
-        return Place(folder / "rtk" / "config.toml", r"%APPDATA%\rtk\config.toml")
-    if platform == "darwin":
-        folder = home / "Library" / "Application Support"
-        return Place(folder / "rtk" / "config.toml", "~/Library/Application Support/rtk/config.toml")
-    if configured := env.get("XDG_CONFIG_HOME"):
-        return Place(Path(configured) / "rtk" / "config.toml", "$XDG_CONFIG_HOME/rtk/config.toml")
-    return Place(home / ".config" / "rtk" / "config.toml", "~/.config/rtk/config.toml")
-
-
-def _configured_path(config: Path) -> str | None:
-    """`[tracking] database_path`; None if the file has none or RTK could not read it either."""
-    try:
-        tracking = tomllib.loads(config.read_text("utf-8")).get("tracking")
-    except (OSError, ValueError):
-        return None
-    path = tracking.get("database_path") if isinstance(tracking, dict) else None
-    return path if isinstance(path, str) and path else None
-
-
-def _data_places(env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
-    """`rtk/history.db` in the local data directory of the system (rtk.md 2.1)."""
-    if platform == "win32":
-        folder = Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local")
-        return [Place(folder / "rtk" / "history.db", r"%LOCALAPPDATA%\rtk\history.db")]
-    if platform == "darwin":
-        folder = home / "Library" / "Application Support"
-        return [Place(folder / "rtk" / "history.db", "~/Library/Application Support/rtk/history.db")]
-    places = [Place(home / ".local/share/rtk/history.db", "~/.local/share/rtk/history.db")]
-    if configured := env.get("XDG_DATA_HOME"):
-        places.insert(0, Place(Path(configured) / "rtk" / "history.db", "$XDG_DATA_HOME/rtk/history.db"))
-    return places
-
-
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     """All records of one database."""
     makers: dict[str, tuple[tuple[str, ...], Callable[[_Row], Record]]] = {
@@ -183,15 +125,17 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
         "session_outputs": (_Outputs.columns, _Outputs(probe.path, reading).record),
         "hook_decisions": (_Decisions.columns, _Decisions(probe.path, reading).record),
     }
-    tally = _Tally()
+    tally = _Tally(Faults(probe.path))
     try:
         # byte for byte: two command lines that differ in bytes that are no UTF-8 stay two
         probe.database.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         for table, columns in probe.tables.items():
             if table in makers:
                 wanted, make = makers[table]
-                rows = _rows(probe.database, table, [name for name in wanted if name in columns])
-                yield from _used(probe.path, table, rows, make, tally)
+                rows = _rows(
+                    probe, table, [name for name in wanted if name in columns], reading.max_line_bytes
+                )
+                yield from _used(table, rows, make, tally)
             elif not table.startswith("sqlite_"):
                 count = _count_rows(probe.database, table)
                 tally.ignored += count
@@ -200,30 +144,50 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     except sqlite3.Error as error:
         message = f"{probe.path}: damaged SQLite file ({error})"
         raise UnreadableUnitError(message, "restore it from a backup, or leave it out") from error
-    records = tally.used + tally.ignored + tally.skipped
-    yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.skipped, False)
+    yield from tally.faults.rest()
+    records = tally.used + tally.ignored + tally.faults.count
+    yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.faults.count, False)
 
 
-def _rows(database: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[_Row]:
-    """Rows as dictionaries; `rowid` is RTK's `id` (INTEGER PRIMARY KEY)."""
-    names = ["rowid", *columns]
-    for row in database.execute(f"select {', '.join(names)} from {table} order by rowid"):
-        yield dict(zip(names, row, strict=True))
+def _rows(probe: Probe, table: str, columns: list[str], longest: int) -> Iterator[_Row]:
+    """Rows as dictionaries; `rowid` is RTK's `id` (INTEGER PRIMARY KEY), or the place where there is none.
+
+    One that is longer than a record may be has only that, and the reason as `too long`.
+    """
+    row_id = probe.row_id(table)
+    ordered = f"order by {row_id}" if row_id else ""
+    query = f"select {', '.join([row_id or 'null', *columns])} from {table} {ordered}"
+    for place, row in enumerate(probe.select(query, longest=longest), 1):
+        number = place
+        if row_id and row:
+            number = row[0]
+        elif row_id:
+            query_id = f"select {row_id} from {table} {ordered} limit 1 offset {place - 1}"
+            ((number,),) = probe.database.execute(query_id)
+        if row is None or sum(len(value) for value in row if isinstance(value, str | bytes)) > longest:
+            yield {"rowid": number, "too long": f"longer than {longest} bytes"}
+        else:
+            yield dict(zip(["rowid", *columns], (number, *row[1:]), strict=True))
 
 
 def _used(
-    path: str, table: str, rows: Iterator[_Row], make: Callable[[_Row], Record], tally: _Tally
+    table: str, rows: Iterator[_Row], make: Callable[[_Row], Record], tally: _Tally
 ) -> Iterator[Record]:
     """The record of each row, or `Skipped` with the reason."""
     for row in rows:
         try:
-            record = make(row)
+            record = _made(row, make)
         except _SenselessError as error:
-            tally.skipped += 1
-            yield Skipped(path, row["rowid"], f"{table}: {error}")
+            yield from tally.faults.add(row["rowid"], f"{table}: {error}")
         else:
             tally.used += 1
             yield record
+
+
+def _made(row: _Row, make: Callable[[_Row], Record]) -> Record:
+    if "too long" in row:
+        raise _SenselessError(row["too long"])
+    return make(row)
 
 
 def _count_rows(database: sqlite3.Connection, table: str) -> int:
@@ -303,7 +267,10 @@ class _Outputs:
     def record(self, row: _Row) -> RtkOutput:
         content = _text(row, "content_hash")
         if not _SHA256_HEX.fullmatch(content):
-            raise _SenselessError(content, "content_hash", "no SHA-256")
+            raise _SenselessError.of(content, "content_hash", "no SHA-256")
+        tokens, times = _number(row, "output_tokens"), _number(row, "emit_count", minimum=1)
+        if tokens * times >= LARGEST:
+            raise _SenselessError.of(times, "emit_count", f"of {tokens:,} tokens each")
         return RtkOutput(
             row_key=hash64("rtk", self._path, "session_outputs", str(row["rowid"])),
             native_id=row["rowid"],
@@ -311,10 +278,10 @@ class _Outputs:
             # the same form as measure.sha64: it meets the hashes of logged texts
             content_sha64=int.from_bytes(bytes.fromhex(content[:16]), "big", signed=True),
             identity_sha64=sha64(_bytes(_text(row, "identity"))),
-            output_tokens=_number(row, "output_tokens"),
+            output_tokens=tokens,
             line_count=_number(row, "line_count"),
             step=_number(row, "step_ordinal"),
-            emit_count=_number(row, "emit_count", minimum=1),
+            emit_count=times,
             first_at=_microseconds(_text(row, "first_seen")),
             last_at=_microseconds(_text(row, "last_seen")),
         )
@@ -342,7 +309,7 @@ class _Decisions:
         names = self._reading.names
         decision = _text(row, "decision")
         if not decision:
-            raise _SenselessError(decision, "decision", "no decision")
+            raise _SenselessError.of(decision, "decision", "no decision")
         has_rewritten = row.get("rewritten_cmd") is not None
         return RtkHookDecision(
             row_key=hash64("rtk", self._path, "hook_decisions", str(row["rowid"])),
@@ -375,9 +342,11 @@ def _number(row: _Row, name: str, minimum: int | None = 0) -> int:
     """A whole number; SQLite keeps whatever was written, so text and fractions can stand here."""
     value = row.get(name)
     if not isinstance(value, int):
-        raise _SenselessError(value, name, "no whole number")
+        raise _SenselessError.of(value, name, "no whole number")
     if minimum is not None and value < minimum:
-        raise _SenselessError(value, name, f"less than {minimum}")
+        raise _SenselessError.of(value, name, f"less than {minimum}")
+    if abs(value) >= LARGEST:
+        raise _SenselessError.of(value, name, f"beyond {LARGEST:,}")
     return value
 
 
@@ -404,4 +373,4 @@ def _microseconds(stamp: str) -> int | None:
     except ValueError:
         return None
     found = (at - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
-    return found if 0 < found < LATEST else None
+    return plausible_time(found)

@@ -22,7 +22,7 @@ command whatever is in it; no text raises.
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from dedupstats.sources.rtk_rules import (
@@ -64,9 +64,17 @@ _UNGATED: Final = re.compile(
 # With the blanks around it; those before it only from where they begin, or a run of blanks costs its square.
 _CONTINUATION: Final = re.compile(r"(?:(?<![ \t\v\f])[ \t\v\f]+)?\\\r?\n[ \t\v\f]*+")
 
-# Up to and with the next operator, pipe, `&` or grouping mark outside quotes.
+# Wherever a clause begins, there is the start or one of these before it.
+_MARKS: Final = re.compile(r"[|&;(){}<>\n]")
+
+# What may fail the gate: a command without it need not be matched.
+_GATES: Final = re.compile(r"[<>`$]")
+
+# Up to and with the next operator, pipe, `&` or grouping mark outside quotes, or the end. Such patterns match
+# wherever they are tried, but for the end itself, so `finditer` goes through a text without searching.
 _SEPARATOR: Final = re.compile(
-    rf"""(?:[^\\'"|&;<>()\{{\}}]++|{_QUOTED}|{_REDIRECT})*+(\|\||&&|;|\|&?|&|[()\{{\}}])""", re.DOTALL
+    rf"""(?!\Z)(?:[^\\'"|&;<>()\{{\}}]++|{_QUOTED}|{_REDIRECT})*+(\|\||&&|;|\|&?|&|[()\{{\}}]|\Z)""",
+    re.DOTALL,
 )
 # Up to and with the next line break outside quotes.
 _LINE_BREAK: Final = re.compile(rf"""(?:[^\\'"\r\n]++|{_QUOTED})*+([\r\n])""", re.DOTALL)
@@ -125,6 +133,8 @@ class _Rules(NamedTuple):
 
     Attributes:
         release: The release.
+        names: The first words, their paths dropped, of all that a rule applies to, up to 0.44.2; later ones
+            look into wrappers and scripts too.
         lead: Assignments, `env` and `sudo` before a command.
         wrapper: A wrapper before it.
         windowed: How a `head` or `tail` begins that is judged by its options instead of the tables.
@@ -133,6 +143,7 @@ class _Rules(NamedTuple):
     """
 
     release: Release
+    names: frozenset[str]
     lead: re.Pattern[str]
     wrapper: re.Pattern[str]
     windowed: tuple[str, ...]
@@ -170,9 +181,14 @@ def rewrite(command: str, release: str = "0.44.2") -> str | None:
     Raises:
         KeyError: No rules are known for the release.
     """
-    rules = _rules(_RELEASES[release])
+    rules = _rules(release)
+    if rules.release < Release.R1_1_0 and not _may_apply(rules, command):
+        # most commands end here
+        return None
     # `$((` gates even in single quotes.
-    if len(command) > _MAX_INPUT or not _UNGATED.match(command) or "$((" in command:
+    if len(command) > _MAX_INPUT or (
+        _GATES.search(command) and ("$((" in command or not _UNGATED.match(command))
+    ):
         return None
     broken = "\\\n" in command or "\\\r\n" in command
     text = (_CONTINUATION.sub(" ", command) if broken else command).strip()
@@ -181,16 +197,29 @@ def rewrite(command: str, release: str = "0.44.2") -> str | None:
     return _rewrite_line(text, rules)
 
 
+def _may_apply(rules: _Rules, command: str) -> bool:
+    """Whether a word that may begin a clause is one that a rule is about, or an assignment."""
+    names = rules.names
+    for part in _MARKS.split(command):
+        words = part.split(None, 1)
+        if words and ("=" in words[0] or _base(words[0]) in names):
+            return True
+    return False
+
+
 @cache
-def _rules(release: Release) -> _Rules:
+def _rules(version: str) -> _Rules:
+    release = _RELEASES[version]
     sudo = r"|sudo\s++" if release < Release.R1_1_0 else ""
+    rows, filtered = _index(ROWS, release), _index(FILTERED, release)
     return _Rules(
         release=release,
+        names=frozenset({*rows, *filtered, *PHP_NAMES, *_LEADS, *_WRAPPED, "head", "tail"}),
         lead=re.compile(rf"(?:env\s++{sudo}|{_ASSIGNMENT})+"),
         wrapper=re.compile(rf"({'|'.join(WRAPPERS[release])})(?: \s*+|\Z)"),
         windowed=("head -", "tail ") if release < Release.R1_1_0 else ("head ", "tail "),
-        rows=_index(ROWS, release),
-        filtered=_index(FILTERED, release),
+        rows=rows,
+        filtered=filtered,
     )
 
 
@@ -231,7 +260,9 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 def _rewrite_line(text: str, rules: _Rules) -> str | None:
     """A command without line breaks that separate: each clause for itself."""
-    marks = [match.span(1) for match in _matches(_SEPARATOR, text)]
+    marks = [match.span(1) for match in _SEPARATOR.finditer(text)]
+    if marks and marks[-1][0] == len(text):
+        marks.pop()
     if not marks:
         return _rewrite_clause(text, rules)
     operators = [span for span in marks if text[span[0]] not in "(){}"]
@@ -268,6 +299,11 @@ def _rewrite_pipeline(
     text: str, begin: int, pipes: list[tuple[int, int]], end: int, rules: _Rules
 ) -> str | None:
     """The clause `text[begin:end]`, which has pipes."""
+    if (
+        rules.release == Release.R0_44_2
+        and _rewrite_clause(text[pipes[-1][1] : end].strip(), rules, "last") is None
+    ):
+        return None
     starts = [begin, *(pipe_end for _, pipe_end in pipes)]
     stages = [text[a:b].strip() for a, b in zip(starts, [*(at for at, _ in pipes), end], strict=True)]
     rest = text[pipes[0][0] : end].strip()
@@ -291,6 +327,10 @@ def _rewrite_clause(text: str, rules: _Rules, place: _Place = "", depth: int = 0
     if depth == MAX_WRAPPERS or not text:
         return None
     word = text.split(None, 1)[0]
+    if not (_base(word) in rules.names or "=" in word or "<" in word or ">" in word) and (
+        rules.release < Release.R1_1_0
+    ):
+        return None
     if ("=" in word or word in _LEADS) and (lead := rules.lead.match(text)):
         if "RTK_DISABLED=" in lead[0]:
             return None
@@ -528,11 +568,6 @@ def session_offset(rewritten: str) -> int | None:
     return match.end() if match else None
 
 
-# Longer commands are rare and seldom repeated, and would make the size of the memo depend on its content.
-_MEMO_LENGTH: Final = 2048
-_MEMO_ENTRIES: Final = 1 << 14
-
-
 def hooked(command: str) -> Hooked:
     """What the hook of 0.44.2, the release nearest to session output dedup, does with a command.
 
@@ -542,10 +577,6 @@ def hooked(command: str) -> Hooked:
     Returns:
         The rewrite and what of the output a replay of dedup can decide on.
     """
-    return _memo(command) if len(command) <= _MEMO_LENGTH else _hooked(command)
-
-
-def _hooked(command: str) -> Hooked:
     rewritten = rewrite(command)
     if rewritten is None:
         return Hooked(None, None, "no")
@@ -569,9 +600,6 @@ def _hooked(command: str) -> Hooked:
     return Hooked(rewritten, identity, "exact" if silent and single and not rtk.piped else "mixed")
 
 
-_memo = lru_cache(maxsize=_MEMO_ENTRIES)(_hooked)
-
-
 class _Part(NamedTuple):
     """A command as the shell runs it, and whether its output goes into a pipe."""
 
@@ -582,7 +610,7 @@ class _Part(NamedTuple):
 
 # Up to and with what ends a command for the shell: unlike the hook, it knows line breaks and comments.
 _END: Final = re.compile(
-    rf"""(?:[^\\'"|&;<>()\n#]++|{_QUOTED}|{_REDIRECT}|(?<![\s|&;()])\#)*+
+    rf"""(?!\Z)(?:[^\\'"|&;<>()\n#]++|{_QUOTED}|{_REDIRECT}|(?<![\s|&;()])\#)*+
         (\|\||&&|;|\|&?|&|[()\n]|\#[^\n]*+|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -608,14 +636,11 @@ _GLOB: Final = re.compile(r"[*?\[{]")
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    begin = 0
-    for match in _matches(_END, text):
+    for match in _END.finditer(text):
+        begin = match.start()
         part = text[begin : match.start(1)]
         bare = part.lstrip()
         yield _Part(begin + len(part) - len(bare), bare.rstrip(), match[1] in ("|", "|&"))
-        begin = match.end()
-        if begin == len(text):
-            return
 
 
 def _identity(text: str) -> tuple[str, bool]:

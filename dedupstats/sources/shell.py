@@ -27,7 +27,6 @@ Where the rule is silent:
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Final
 
 # ----------------------------------------------------------------------------
@@ -162,8 +161,6 @@ _SED_HARMLESS: Final = re.compile(
 # ----------------------------------------------------------------------------
 # Reading the text
 
-_MEMO_LENGTH: Final = 4_096
-
 _FIRST_WORD: Final = re.compile(r"[ \t\n]*+([A-Za-z0-9-]++)")
 _BLANKS: Final = r"[ \t]++(?:\\\n[ \t]*+)*+"
 _EXPANSION: Final = r"\$(?:\{[A-Za-z_][A-Za-z_0-9]*+\}|(?![({\['\"]))"
@@ -202,10 +199,6 @@ def reads_only(command: str) -> bool:
     first = _FIRST_WORD.match(command)
     if first and first[1] not in _NAMES:
         return False
-    return _judged(command) if len(command) <= _MEMO_LENGTH else _judge(command)
-
-
-def _judge(command: str) -> bool:
     text = command.strip(" \t\n")
     if "\0" in text:
         return False
@@ -227,9 +220,6 @@ def _judge(command: str) -> bool:
         elif kind == "unsure":
             return False
     return _reads(words, text) if words else join == ";"
-
-
-_judged: Final = lru_cache(maxsize=8_192)(_judge)
 
 
 def _reads(words: Sequence[str], text: str) -> bool:

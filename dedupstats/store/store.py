@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from dedupstats.errors import StoreError
+from dedupstats.paths import expanded, for_duckdb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ def default_path() -> Path:
     """Where the store is: `DEDUPSTATS_DB`, else `dedupstats/dedupstats.duckdb` in the user's data folder."""
     chosen = os.environ.get("DEDUPSTATS_DB")
     if chosen:
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     from platformdirs import user_data_path
 
     return user_data_path("dedupstats", appauthor=False) / "dedupstats.duckdb"
@@ -88,7 +89,7 @@ def open_store(path: str | Path | None = None, *, read_only: bool = False) -> St
         ...     store.query("select count(*) from emission")
         [(0,)]
     """
-    return Store(":memory:" if path == ":memory:" else Path(path or default_path()).expanduser(), read_only)
+    return Store(":memory:" if path == ":memory:" else expanded(path or default_path()), read_only)
 
 
 class Store:
@@ -165,6 +166,20 @@ class Store:
             with self.connection.appender(table) as appender:
                 appender.append_rows(rows)
 
+    def limit_memory(self) -> None:
+        """Let DuckDB hold `IMPORT_MEMORY` and no more, unless the store has texts that need more.
+
+        The rows of one block of a column are held together whenever the block is written, however long.
+        """
+        if not self.query("select 1 from raw.meta where key = 'long texts'"):
+            self.query(f"set memory_limit = '{IMPORT_MEMORY}'")
+
+    def lift_memory(self) -> None:
+        """Let DuckDB hold what it takes by itself, now and whenever this store is written again."""
+        self.query("reset memory_limit")
+        self.query("delete from raw.meta where key = 'long texts'")
+        self.query("insert into raw.meta values ('long texts', 'more memory is needed to write the store')")
+
     def checkpoint(self) -> None:
         """Fold the write-ahead log into the file."""
         self.query("checkpoint")
@@ -236,7 +251,7 @@ class Store:
 
 def _connect(path: Path | str, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
     try:
-        return duckdb.connect(str(path), config=dict(config))
+        return duckdb.connect(path if isinstance(path, str) else for_duckdb(path), config=dict(config))
     except duckdb.Error as error:
         raise _translated(path, error) from error
 
@@ -264,8 +279,9 @@ def _translated(path: Path | str, error: duckdb.Error) -> StoreError:
     return refused(path, error)
 
 
-_NO_ROOM = re.compile(
-    r"No space left|Could not write|quota|File too large|failed to offload|out of memory", re.IGNORECASE
+_NO_ROOM = re.compile(r"No space left|Could not write|quota|File too large|failed to offload", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory|bad allocation|failed to (?:pin|allocate)|could not allocate", re.IGNORECASE
 )
 
 
@@ -276,6 +292,12 @@ def refused(path: Path | str, error: BaseException) -> StoreError:
         return StoreError(
             f"cannot write {path}: {text}",
             "what was committed before is kept; make room on the disk, then type the same again",
+        )
+    if _NO_MEMORY.search(text):
+        return StoreError(
+            f"not enough memory for {path}: {text}",
+            "what was committed before is kept; close other programs, or name fewer logs: "
+            "dedupstats import PATH",
         )
     if "Permission denied" in text or "directory" in text:
         return StoreError(f"cannot open the store {path}: {text}", "name another file with --db")

@@ -38,7 +38,7 @@ select e.emission_key, c.source, d.session_key, d.family_key, e.context_key, c.s
     c.kind as context_kind, c.agent,
     case when s.cwd[2] = ':' then lower(s.cwd[1]) || s.cwd[2:] else s.cwd end as project,
     d.seq, e.ordinal, e.turn, e.line, c.path,
-    make_timestamp(e.ts) as ts, e.request_key, e.call_id, d.copy_of, d.copy_of is not null as is_copy,
+    make_timestamp(e.ts) as ts, make_timestamp(e.clock) as clock, e.request_key, e.call_id, d.copy_of, d.copy_of is not null as is_copy,
     ledger.text as ledger_session, version.text as version, model.text as model, t.name as tool,
     t.name_bytes as tool_bytes, t.category, t.read_only, t.provenance, e.call_key, e.args_sha64,
     e.norm_key, e.target, e.target_sha64, e.class, e.is_error, e.did_not_run, e.sha256, e.sha64, e.bytes,
@@ -58,7 +58,8 @@ left join raw.name model on model.name_key = e.model_key;
 create or replace view emission_repeat as
 select d.emission_key, d.call_pooled, d.call_session, d.repeat_pooled, d.bytes_session, d.repeat_session,
     d.repeat_turn, d.repeat_in_sight, d.changed, d.in_sight, d.norm_call_pooled, d.norm_call_session,
-    d.norm_repeat_pooled, d.norm_repeat_session, d.norm_repeat_turn, d.norm_repeat_in_sight, d.norm_changed
+    d.norm_repeat_pooled, d.norm_repeat_session, d.norm_repeat_turn, d.norm_repeat_in_sight, d.norm_changed,
+    d.repeats_key
 from derived.emission d;
 
 create or replace view request as
@@ -91,6 +92,21 @@ select b.context_key, c.session_key, c.source, b.at_ordinal, b.line, make_timest
     b.trigger, b.tokens_before, b.tokens_after, b.kept, b.removed, b.kept_count, b.removed_count
 from raw.boundary b
 join raw.context c using (context_key);
+
+create or replace view event as
+select v.context_key, c.session_key, v.family_key, c.source, v.seq, v.kind, v.is_steering,
+    coalesce(ledger.text, c.session_id) as ledger_session, v.line, make_timestamp(v.ts) as ts
+from derived.event v
+join raw.context c using (context_key)
+left join raw.name ledger on ledger.name_key = v.ledger_key;
+
+create or replace view decision as
+select r.name, r.policy, r.preset, r.settings, r.scope, d.emission_key, d.action, d.reason, d.verdict,
+    d.anchor_key, d.anchor_place, d.marker_bytes, d.other_call, d.twice_removed, d.changed_between,
+    d.later_dangling, d.if_unknown_reads, make_timestamp(r.saved_at) as saved_at,
+    r.saved_at >= coalesce((select max(value::bigint) from raw.meta where key = 'settled'), 0) as is_current
+from saved.decision d
+join saved.replay r using (replay_key);
 
 create or replace view rtk_command as
 select r.row_key, r.unit_key, r.native_id, make_timestamp(r.ts) as ts, r.stamp, r.original_sha64,
@@ -170,7 +186,7 @@ from raw.ignored i
 join raw.unit u using (unit_key);
 
 create or replace view skipped as
-select s.unit_key, u.source, s.path, s.line, s.reason
+select s.unit_key, u.source, s.path, s.line, s.reason, s.records
 from raw.skipped s
 join raw.unit u using (unit_key);
 

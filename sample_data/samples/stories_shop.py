@@ -79,7 +79,7 @@ def cart(log: Transcript) -> None:
 
 
 def review(log: Transcript) -> None:
-    """Subagents that read the same files, their rows as progress, one whose own file is gone."""
+    """Subagents that read and run the same, their rows as progress, one whose own file is gone."""
     folder = Workspace("/srv/tansy", dict(SHOP), silence=NO_OUTPUT)
     log.prompt("Review how orders take and put back stock. Use two agents, then sum up.")
     log.step(folder.read("tansy/orders.py"), folder.read("tansy/stock.py"))
@@ -90,6 +90,8 @@ def review(log: Transcript) -> None:
         agent.step(folder.read("tansy/orders.py"), folder.read("tests/test_orders.py"))
         agent.step(folder.grep("Thread|Lock"), folder.bash("git log --oneline -3 -- tansy/stock.py", GIT_LOG))
         agent.step(folder.read("tansy/stock.py"), say="Once more with the tests in mind.")
+        agent.step(folder.cat("tansy/orders.py"), say="Without the numbers, to count the locks.")
+        agent.step(folder.cat("tansy/orders.py"), say="I counted `_lock` twice. Again.")
         return "`take` and `put_back` hold the lock; `of` does not, and `missing` reads without one."
 
     def letters(agent: Transcript) -> str:
@@ -97,6 +99,7 @@ def review(log: Transcript) -> None:
         agent.step(folder.read("tansy/mail.py"), folder.read("tansy/orders.py"))
         agent.step(folder.cat("templates/mail/placed.txt"), folder.cat("templates/mail/cancelled.txt"))
         agent.step(folder.read("templates/mail/shipped.txt"))
+        agent.step(folder.cat("tansy/orders.py"), say="Where is `send` called?")
         return "Letters go out for placed and cancelled orders only. There is no letter for sent ones."
 
     def prices(agent: Transcript) -> str:
@@ -110,6 +113,7 @@ def review(log: Transcript) -> None:
         say="Two agents look at locking and at letters.",
     )
     log.step(folder.read("tansy/stock.py"), say="I check the claim about `of` myself.")
+    log.step(folder.cat("tansy/orders.py"), say="And the one about letters.")
     log.delegate(Task("Explore", "Check prices", "When are prices read?", prices, is_kept=False))
     log.loose(
         "queue-operation", operation="enqueue", timestamp="2026-11-10T13:31:07.512Z", content="be brief"

@@ -10,6 +10,7 @@ ratios printed, with peak memory measured in a process of its own.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import statistics
 import subprocess
@@ -22,10 +23,17 @@ from typing import TYPE_CHECKING
 import orjson
 from made_up import write_sessions
 
-from dedupstats import import_paths, open_store
+from dedupstats import history, import_paths, open_store
+from dedupstats.sources.base import MAX_LINE_BYTES, FileInfo, Names, Reading, Unit
+from dedupstats.sources.claude_code import ClaudeCode
+from dedupstats.sources.claude_code.reader import ROWS
+from dedupstats.sources.claude_code.rows import Block, Row, is_record, prepare
+from dedupstats.sources.claude_code.tools import Calls
+from dedupstats.sources.lines import JsonLines
+from dedupstats.sources.measure import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 GOAL, STRETCH = 0.45, 0.55
 
@@ -64,6 +72,66 @@ def cpu(function: object, *arguments: object) -> tuple[float, int]:
     return time.process_time() - begin, found
 
 
+def rows_of(paths: Iterable[Path]) -> Iterator[Row]:
+    """All rows as the reader gets them."""
+    for path in paths:
+        lines = JsonLines(
+            str(path), ROWS, prepare=prepare, is_record=is_record, max_line_bytes=MAX_LINE_BYTES
+        )
+        for batch in lines:
+            yield from batch.rows
+
+
+def read_alone(paths: Iterable[Path]) -> int:
+    """All records of all files, as the source yields them, kept nowhere."""
+    source, reading = ClaudeCode(), Reading(Names())
+    count = 0
+    for path in paths:
+        unit = Unit(source.name, str(path.with_suffix("")), [FileInfo(str(path), path.stat().st_size, 0)])
+        count += sum(1 for _ in source.read(unit, reading))
+    return count
+
+
+def new_store(db: Path) -> int:
+    """An empty store on disk."""
+    db.unlink(missing_ok=True)
+    with open_store(db):
+        return 0
+
+
+def settle(db: Path) -> int:
+    """The history of a store that was imported, once more."""
+    with open_store(db) as store, store.transaction():
+        store.query("set threads = 1")
+        history.complete(store)
+    return 0
+
+
+def parts(paths: list[Path], db: Path) -> dict[str, float]:
+    """CPU seconds of parts of an import, each by itself; what is left is writing and finding files."""
+    calls: list[tuple[str, bytes, str | None]] = []
+    texts: list[str] = []
+    for row in rows_of(paths):
+        content = row.message.content if row.message else None
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, Block) and block.type == "tool_use":
+                calls.append((block.name or "", bytes(block.input), row.cwd))
+            elif isinstance(block, Block) and isinstance(block.content, str):
+                texts.append(block.content)
+    gc.disable()
+    facts = Calls(Reading(Names())).facts
+    found = {
+        "parsing into rows": cpu(lambda: sum(1 for _ in rows_of(paths)))[0],
+        "hash and sizes of results": cpu(lambda: [measure(text) for text in texts])[0],
+        "keys, shell class and hook of calls": cpu(lambda: [facts(*call) for call in calls])[0],
+        "reading in all, these three included": cpu(read_alone, paths)[0],
+        "a new store": cpu(new_store, db.with_name("empty.duckdb"))[0],
+        "the history": cpu(settle, db)[0],
+    }
+    gc.enable()
+    return found
+
+
 def peak_memory(folder: Path, db: Path) -> float:
     """Peak resident memory of an import in a fresh process, in MB."""
     script = (
@@ -81,19 +149,23 @@ def main(megabytes: int = 200, rounds: int = 5) -> None:
         folder, db = Path(name) / "logs", Path(name) / "bench.duckdb"
         files = write_sessions(folder, megabytes * 1_000_000)
         paths = sorted(folder.rglob("*.jsonl"))
-        ratios = []
+        ratios, bares = [], []
         for number in range(rounds + 1):
             bare, expected = cpu(bare_loop, paths)
             ours, found = cpu(whole_import, folder, db)
             assert found == expected, (found, expected)
             if number:  # the first round warms up
                 ratios.append(bare / ours)
+                bares.append(bare)
                 print(f"round {number}: bare {bare:.2f} s, import {ours:.2f} s, speed {bare / ours:.2f}")
         median = statistics.median(ratios)
         print(
             f"{megabytes} MB, {files} files, {expected:,} results: speed {median:.2f} of B-import "
             f"(goal {GOAL}, stretch {STRETCH})"
         )
+        unit = statistics.median(bares)
+        for part, spent in parts(paths, db).items():
+            print(f"{spent / unit:5.2f} of B-import: {part}")
         memory = peak_memory(folder, db)
         print(f"store {db.stat().st_size / 1e6:.0f} MB, peak memory {memory:.0f} MB (goal < 400)")
 

@@ -16,7 +16,7 @@ from warm_import import seconds
 
 from dedupstats import import_paths, open_store, rates
 
-PER_MB = 95
+PER_MB = 90
 """Tool results in a megabyte of the made-up logs, about."""
 
 

@@ -155,7 +155,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> Non
     path = tmp_path / "s.duckdb"
     fill(path, [Result(tool="a\x00b"), Result(0, tool="Empty", klass="empty", at=None)])
     with open_store(path) as store:
-        store.query("insert into raw.skipped values (1, 'f', 3, 'no JSON')")
+        store.query("insert into raw.skipped values (1, 'f', 3, 'no JSON', 1)")
     ran = run("rates", "--format", "json", "--all-rules", "--db", str(path))
     found = json.loads(ran.data, parse_constant=pytest.fail)
     assert found["schema_version"] == 1

@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+KEY = re.compile(r"0x[0-9a-f]{16}")
 OURS = ("dedupstats", "python -m dedupstats")
 ELSEWHERE = ("make", "python3", ".venv-dedupstats/bin/pip", ".", "git", "cd")
 
@@ -128,3 +129,14 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
         [sys.executable, "-m", "dedupstats", "report", "--demo", "--db", store, "-o", str(tmp_path / "r.md")]
     ).stdout
     assert shown in printed
+
+
+def test_the_readme_shows_what_explain_prints(home: Path, tmp_path: Path) -> None:
+    shown = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1]
+    store = str(tmp_path / "demo.duckdb")
+    run = partial(subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8")
+    run([sys.executable, "-m", "dedupstats", "import", str(home / "sample_data"), "--db", store])
+    words = next(words for _, words in lines() if words[:3] == ["dedupstats", "explain", "--verdict"])
+    printed = run([sys.executable, "-m", "dedupstats", *words[1:], "--db", store]).stdout
+    # an emission's key is made from its file's path
+    assert KEY.sub("0x", shown) in KEY.sub("0x", printed)

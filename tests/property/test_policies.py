@@ -185,8 +185,6 @@ def test_bounds_elide_exactly_what_is_in_sight(name: str, steps: Steps) -> None:
         in_sight = any(
             copy.context == emission.context
             and copy.sha64 == emission.sha64
-            and copy.repeatable
-            and not copy.is_error
             and copy.left_at > emission.ordinal
             for copy in shown
         )

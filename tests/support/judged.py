@@ -76,7 +76,7 @@ def put(store: Store, results: Sequence[Result]) -> None:
         raw.append((None, None, *row))
         flags = [name in result.is_ for name in (*EXACT, *NORMALISED)]
         copy_of = 1 if result.is_copy else None
-        derived.append((row.emission_key, session_key, session_key, number, copy_of, False, *flags))
+        derived.append((row.emission_key, session_key, session_key, number, copy_of, False, *flags, None))
     with store.transaction():
         for table in ("raw.unit", "raw.context", "raw.emission", "raw.tool", "raw.name", "raw.skipped"):
             store.query(f"delete from {table}")

@@ -28,6 +28,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("api") / "store.duckdb"
     with dedupstats.open_store(path) as store:
         dedupstats.import_paths(store, [SAMPLES])
+        dedupstats.replay(store, dedupstats.variants(["safe"]), save="here")
     return path
 
 
@@ -40,7 +41,15 @@ def store(path: Path) -> Iterator[dedupstats.Store]:
 def test_names() -> None:
     assert sorted(dedupstats.__all__) == dir(dedupstats)
     assert [name for name in dedupstats.__all__ if getattr(dedupstats, name, None) is None] == []
-    assert {"open_store", "import_paths", "rates", "frame", "build_report"} == set(FUNCTIONS)
+    assert set(FUNCTIONS) == {
+        "build_report",
+        "frame",
+        "import_paths",
+        "open_store",
+        "rates",
+        "replay",
+        "variants",
+    }
     assert {*FUNCTIONS, *CLASSES, "__version__"} == set(dedupstats.__all__)
 
 
@@ -79,6 +88,8 @@ def test_functions_have_an_example_that_runs(name: str) -> None:
         ("frame", ["One column per column", "UTC"]),
         ("import_paths", ["max_line_bytes:", "NothingFoundError", "Returns:"]),
         ("open_store", ["read_only:", "StoreError"]),
+        ("replay", ["save:", "UTF-8 bytes and tokens", "NothingFoundError", "Returns:"]),
+        ("variants", ["assignments:", "UsageError"]),
     ],
 )
 def test_units_shapes_and_errors_are_told(name: str, words: list[str]) -> None:
@@ -126,6 +137,26 @@ def test_frames_and_rates_agree(store: dedupstats.Store) -> None:
     tally = counted.total.rules["repeat-in-sight"]
     assert (tally.results, tally.bytes) == (len(repeated), repeated["bytes"].sum())
     assert tally.tokens == sum(-(-size // 4) for size in repeated["bytes"])
+
+
+def test_replays_and_sql_agree(tmp_path: Path) -> None:
+    """Sums of saved decisions are the scores of the replay that saved them."""
+    with dedupstats.open_store(tmp_path / "s.duckdb") as store:
+        dedupstats.import_paths(store, [SAMPLES])
+        found = dedupstats.replay(store, dedupstats.variants(["docker-agent", "safe"]), save="mine")
+        frame = dedupstats.frame(
+            store,
+            "select policy, preset, sum(bytes) as bytes, count(*) as results "
+            "from decision join emission using (emission_key) where verdict = 'sound' group by all",
+        )
+    summed = {row[:2]: row[2:] for row in frame.rows()}
+    expected = {
+        (variant.spec.label, variant.preset): (score.sound.bytes, score.sound.results)
+        for variant, score in found.rows
+        if score.sound.results
+    }
+    assert summed == expected
+    assert len(expected) == 3
 
 
 def test_two_readers_at_a_time(path: Path) -> None:

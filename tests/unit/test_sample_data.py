@@ -190,7 +190,7 @@ def test_the_hooks_answers_belong_to_calls_of_the_transcript() -> None:
         ("92d7d0b4", "<persisted-output>", 1),
         ("1728cdc7", '"subtype":"microcompact_boundary"', 1),
         ("730e3677", '"forkedFrom":', 24),
-        ("126b3156", '"type":"agent_progress"', 36),
+        ("126b3156", '"type":"agent_progress"', 45),
         ("133611a9", "lines truncated] ...", 1),
         ("e5645cc3", '"type":"image"', 2),
         ("68db11e8", '"hookName":"PreToolUse:Bash"', 8),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.model import BoundaryKind
-from dedupstats.sources.base import hash64
+from dedupstats.sources.base import hash64, plausible_price
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.requests import Draft
 from dedupstats.sources.claude_code.rows import is_fork
 from dedupstats.sources.claude_code.texts import size
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dedupstats.sources.claude_code.threads import Thread
     from dedupstats.sources.claude_code.tools import Facts
 
-NAME = "claude_code"
 SYNTHETIC = "<synthetic>"
 """the model of the program's own notices: no request"""
 
@@ -39,6 +39,10 @@ def take_assistant(file: Transcript, line: int, row: Row, thread: Thread | None 
     message = row.message
     if message is None or (message.id is None and not message.content):
         file.skip(line, "assistant record without message id and content")
+        return
+    cost = None if row.costUSD is None else plausible_price(row.costUSD)
+    if cost is None and row.costUSD is not None:
+        file.skip(line, "costUSD is no price")
         return
     thread = file.enter(line, row, thread=thread)
     if thread is None:
@@ -73,8 +77,8 @@ def take_assistant(file: Transcript, line: int, row: Row, thread: Thread | None 
         draft.merge(usage)
         if usage.service_tier:
             draft.tier_key = keys[usage.service_tier]
-    if row.costUSD is not None:
-        draft.cost = max(draft.cost or 0.0, float(row.costUSD))
+    if cost is not None:
+        draft.cost = max(draft.cost or 0.0, cost)
     _take_blocks(file, row, message, thread, draft)
 
 

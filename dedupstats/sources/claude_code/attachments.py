@@ -6,11 +6,11 @@ What the program renders around them is not in the log, so the sizes are those o
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import msgspec
 
+from dedupstats.sources.base import parse_json
 from dedupstats.sources.measure import class_counts, sha64, to_bytes
 
 UNTYPED = "(no type)"
@@ -52,7 +52,7 @@ def parse(raw: msgspec.Raw) -> dict[str, Any]:
         value = msgspec.json.decode(data)
     except (ValueError, RecursionError):
         try:
-            value = json.loads(data)
+            value = parse_json(data)
         except (ValueError, RecursionError):
             return {}
     return value if isinstance(value, dict) else {}
@@ -118,7 +118,7 @@ def rewritten_call(attachment: dict[str, Any]) -> str | None:
     if attachment.get("hookEvent", PRE_TOOL_USE) != PRE_TOOL_USE or "updatedInput" not in answer:
         return None
     try:
-        value = json.loads(answer)
+        value = parse_json(answer)
     except (ValueError, RecursionError):
         return None
     for name in ("hookSpecificOutput", "updatedInput"):

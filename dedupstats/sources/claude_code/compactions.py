@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.model import BoundaryKind
+from dedupstats.sources.base import plausible_count
 from dedupstats.sources.claude_code.rows import CompactMetadata
 from dedupstats.sources.claude_code.threads import Event
 from dedupstats.sources.claude_code.tree import ROOT
@@ -40,7 +41,7 @@ def take_system(file: Transcript, line: int, row: Row) -> None:
         thread.is_fresh = True
         return
     found = row.microcompactMetadata or CompactMetadata()
-    before, saved = _whole(found.preTokens), _whole(found.tokensSaved)
+    before, saved = plausible_count(found.preTokens), plausible_count(found.tokensSaved)
     event = Event(
         thread.last_node,
         BoundaryKind.MICRO,
@@ -71,12 +72,8 @@ def take_compaction(file: Transcript, thread: Thread, node: int, found: CompactM
         node,
         BoundaryKind.COMPACTION,
         found.trigger,
-        _whole(found.preTokens),
-        _whole(found.postTokens),
+        plausible_count(found.preTokens),
+        plausible_count(found.postTokens),
         kept=tuple(dict.fromkeys(kept)),
     )
     thread.events.append(event)
-
-
-def _whole(number: float | None) -> int | None:
-    return None if number is None or not abs(number) < 1 << 62 else int(number)

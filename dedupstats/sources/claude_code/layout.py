@@ -13,6 +13,7 @@ from dedupstats.sources.base import Place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NAME = "claude_code"
 SUFFIX = ".jsonl"
 META_SUFFIX = ".meta.json"
 JOURNAL = "journal.jsonl"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.model import Boundary, Class, Emission, FileCount, Ignored
 from dedupstats.sources.base import hash64, mix64
-from dedupstats.sources.claude_code.answers import NAME
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.sight import Left, Sight
 from dedupstats.sources.claude_code.texts import CUTS
 from dedupstats.sources.claude_code.tree import NO_MESSAGE
@@ -34,10 +34,11 @@ def records(transcript: Transcript, missing: Facts) -> Iterator[Record]:
         yield from _beside(thread, places)
     path = transcript.role.path
     yield from transcript.skipped
+    yield from transcript.faults.rest()
     for kind, count in sorted(transcript.ignored.items()):
         yield Ignored(path, kind, count)
     ignored = sum(transcript.ignored.values())
-    skipped = len(transcript.skipped)
+    skipped = transcript.faults.count
     total = transcript.used + transcript.copies + ignored + skipped
     yield FileCount(path, total, transcript.used, transcript.copies, ignored, skipped, transcript.unfinished)
 

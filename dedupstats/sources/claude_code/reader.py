@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dedupstats.model import ContextKind, Skipped
-from dedupstats.sources.base import hash64
-from dedupstats.sources.claude_code.answers import NAME, take_assistant
+from dedupstats.model import ContextKind
+from dedupstats.sources.base import Faults, hash64, not_understood
+from dedupstats.sources.claude_code.answers import take_assistant
 from dedupstats.sources.claude_code.arrivals import take_user
 from dedupstats.sources.claude_code.besides import take_attachment, take_progress
 from dedupstats.sources.claude_code.compactions import take_system
+from dedupstats.sources.claude_code.layout import NAME
 from dedupstats.sources.claude_code.rows import Row, is_record, prepare
 from dedupstats.sources.claude_code.threads import Thread
 from dedupstats.sources.claude_code.times import microseconds
@@ -27,6 +28,7 @@ from dedupstats.sources.lines import JsonLines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dedupstats.model import Skipped
     from dedupstats.sources.base import Names
     from dedupstats.sources.claude_code.answers import Call
     from dedupstats.sources.claude_code.layout import Role
@@ -46,7 +48,8 @@ TAKES: dict[str, Callable[[Transcript, int, Row], None]] = {
 SIDE_TAKES = {"assistant": take_assistant, "user": take_user}
 SIDE_PREFIX = "side_request/"
 
-_ROWS = msgspec.json.Decoder(Row)
+ROWS = msgspec.json.Decoder(Row)
+"""decodes the lines of a transcript"""
 
 
 class NameKeys(dict[str | None, int | None]):
@@ -78,6 +81,7 @@ class Transcript:
         spawned: For subagents that a result names, the context of that result.
         sessions: How many rows bear which session id.
         ignored: Rows by type that no figure needs.
+        skipped, faults: Rows that cannot be used: the first ones, and how many.
         at, is_home, is_repeated, ledger_key, version_key: Of the row at hand: time, whether its session id is
             the file's name, whether its uuid was there before, name keys of session and version.
     """
@@ -100,6 +104,7 @@ class Transcript:
         self.spawned: dict[str, int] = {}
         self.sessions: Counter[str] = Counter()
         self.ignored: Counter[str] = Counter()
+        self.faults = Faults(role.path)
         self.skipped: list[Skipped] = []
         self.used = 0
         self.copies = 0
@@ -121,7 +126,7 @@ class Transcript:
             OSError: It cannot be opened or read.
         """
         lines = JsonLines(
-            self.role.path, _ROWS, prepare=prepare, is_record=is_record, max_line_bytes=self._maximum
+            self.role.path, ROWS, prepare=prepare, is_record=is_record, max_line_bytes=self._maximum
         )
         takes, prefix = (SIDE_TAKES, SIDE_PREFIX) if self.is_side else (TAKES, "")
         sessions, ignored = self.sessions, self.ignored
@@ -132,7 +137,12 @@ class Transcript:
                 if take is None:
                     ignored[prefix + (row.type or UNTYPED)] += 1
                 else:
-                    take(self, line, row)
+                    used = self.used
+                    try:
+                        take(self, line, row)
+                    except Exception as error:  # noqa: BLE001 - one hostile row must not cost the others
+                        self.used = used
+                        self.skip(line, not_understood(error))
             for fault in batch.faults:
                 self.skip(fault.line, fault.reason)
         sessions.pop(None, None)  # type: ignore[call-overload] # rows without a session id
@@ -142,7 +152,7 @@ class Transcript:
 
     def skip(self, line: int, reason: str) -> None:
         """Count a record that cannot be used."""
-        self.skipped.append(Skipped(self.role.path, line, reason))
+        self.skipped.extend(self.faults.add(line, reason))
 
     def thread(self, native_id: str, kind: ContextKind, *, is_side: bool = False) -> Thread:
         """A new context of this file."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.model import Request
+from dedupstats.sources.base import plausible_count
 
 if TYPE_CHECKING:
     from dedupstats.sources.claude_code.rows import CacheCreation, Number, Usage
 
 Whole = int | None
 
-LARGEST = 1 << 62
 _BYTES_PER_TOKEN = 6
 """Visible bytes that a token of a final output count stands for at most."""
 COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
@@ -139,7 +139,7 @@ _NOTHING: Tokens = (None, None, None, None, None)
 
 def _whole(number: Number) -> Whole:
     """A usage field as a count; what cannot be one is none."""
-    return None if number is None else int(number) if 0 <= number < LARGEST else 0
+    return None if number is None else plausible_count(number) or 0
 
 
 def _raise(known: Usage | CacheCreation, other: Usage | CacheCreation, names: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ boundary, what came back as an emission that stands there once more.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.model import BoundaryKind
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
     from dedupstats.sources.claude_code.threads import Event
     from dedupstats.sources.claude_code.tree import Tree
+
+
+EASE, LEAST, FEW = 8, 10_000, 256
+"""A log may jump from branch to branch at every row. Rows are walked, and results come back, so often on
+average, and so often in any case; then walks end after a few rows, and nothing comes back into sight."""
 
 
 class Left(NamedTuple):
@@ -65,8 +71,12 @@ class Sight:
         self._touched: set[int] = set()
         self._ordinal = 0
         self._has_micros = any(event.kind is BoundaryKind.MICRO for event in events)
-        self._micros: list[Event] = []
-        self._clears: list[int] = []
+        self._micros: dict[int, Event] = {}
+        """not yet on the path, by row"""
+        self._ready: list[int] = []
+        self._clears: deque[int] = deque()
+        self._steps_left = EASE * len(tree.up) + LEAST
+        self._returns_left = LEAST
 
     def add(self, node: int, message: int, call_id: str) -> list[Left | Shown]:
         """The next result, in line order; it takes the ordinal after all that is returned.
@@ -91,7 +101,7 @@ class Sight:
         if self._has_micros:
             self._of_call.setdefault(call_id, []).append(number)
         steps: list[Left | Shown] = []
-        if due or self._touched or self._clears or self._micros:
+        if due or self._touched or self._clears or self._ready:
             steps.extend(self._boundaries(due, old_root, branch))
             for back in self._returning(number):
                 self._visible[back] = self._ordinal
@@ -111,7 +121,7 @@ class Sight:
         due = self._due(last + 1)
         old_root, branch = self._move(tip) if tip != ROOT else (self._root(), ROOT)
         yield from self._boundaries(due, old_root, branch)
-        for event in self._micros:
+        for event in self._micros.values():
             yield Left(self._ordinal, event.node, event.kind, event, (), ())
 
     def _root(self) -> int:
@@ -139,10 +149,12 @@ class Sight:
         """Move the path to a row; returns the old path's root and the row where the new one leaves it."""
         up, on_path, path = self._tree.up, self._on_path, self._path
         old_root = self._root()
-        entering = []
+        entering: list[int] = []
+        most = len(up) if self._steps_left > 0 else FEW
         while node != ROOT and not on_path[node]:
             entering.append(node)
-            node = up[node]
+            node = up[node] if len(entering) < most else ROOT
+        self._steps_left -= len(entering)
         while path and path[-1] != node:
             row = path.pop()
             on_path[row] = 0
@@ -161,6 +173,8 @@ class Sight:
             for number in self._cleared.get(row, ()):
                 self._masks[number] += by
                 self._touched.add(number)
+            if by > 0 and row in self._micros:
+                self._ready.append(row)
         message = self._tree.messages[row]
         if message != NO_MESSAGE:
             rows = self._message_rows[message] = self._message_rows.get(message, 0) + by
@@ -185,14 +199,16 @@ class Sight:
                 self._clears.clear()
                 yield self._sweep(event.node, event.kind, event, self._kept[event.node])
             elif event.kind is BoundaryKind.MICRO:
-                self._micros.append(event)
+                self._micros[event.node] = event
+                if self._on_path[event.node]:
+                    self._ready.append(event.node)
             elif event.kind is BoundaryKind.CLEAR:
                 self._clears.append(event.node)
             else:
                 rewinds.append(event.node)
         while self._clears and self._clears[0] <= root:
-            yield self._sweep(self._clears.pop(0), BoundaryKind.CLEAR, None, ())
-        if self._micros:
+            yield self._sweep(self._clears.popleft(), BoundaryKind.CLEAR, None, ())
+        if self._ready:
             yield from self._due_micros()
         gone = [number for number in self._touched if number in self._visible and not self._sees(number)]
         removed = tuple(sorted(self._visible.pop(number) for number in gone))
@@ -217,15 +233,12 @@ class Sight:
         return Left(self._ordinal, node, kind, event, tuple(sorted(staying.values())), ())
 
     def _due_micros(self) -> Iterator[Left]:
-        waiting = []
-        for event in self._micros:
-            if not self._on_path[event.node]:
-                waiting.append(event)
-                continue
+        for node in sorted(self._ready):
+            event = self._micros.pop(node)
             gone = [number for number in self._cleared[event.node] if number in self._visible]
             removed = tuple(sorted(self._visible.pop(number) for number in gone))
             yield Left(self._ordinal, event.node, event.kind, event, (), removed)
-        self._micros = waiting
+        self._ready.clear()
 
     def _returning(self, number: int) -> list[int]:
         """Earlier results that are in sight again, oldest first."""
@@ -235,4 +248,8 @@ class Sight:
             if other < number and other not in self._visible and self._sees(other)
         )
         self._touched.clear()
+        # most that can come back grows with what there is
+        if len(back) > self._returns_left + EASE * number:
+            return []
+        self._returns_left -= len(back)
         return back

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dedupstats.model import Class
+from dedupstats.sources.base import parse_json
 from dedupstats.sources.measure import to_bytes
 
 if TYPE_CHECKING:
@@ -116,14 +117,18 @@ def parts(content: Shown) -> Parts:
     if others:
         written = json.dumps(others, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         suffix = b"\0" + to_bytes(written)
-    has_image = any(isinstance(block, dict) and block.get("type") in IMAGES for block in others)
-    return Parts("".join(texts), has_image, suffix)
+    return Parts("".join(texts), any(map(_is_image, others)), suffix)
+
+
+def _is_image(block: Any) -> bool:
+    kind = block.get("type") if isinstance(block, dict) else None
+    return isinstance(kind, str) and kind in IMAGES
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Raw):
         # msgspec passes raw JSON on unseen: a byte that is no UTF-8 is shown as a replacement mark
-        return json.loads(bytes(value).decode("utf-8", "replace"))
+        return parse_json(bytes(value))
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return value

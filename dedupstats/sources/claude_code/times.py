@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from dedupstats.sources.base import LATEST
+from dedupstats.sources.base import plausible_time
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-EARLIEST = 0
 UNITS = ((100_000_000_000, 1_000_000), (100_000_000_000_000, 1_000), (100_000_000_000_000_000, 1))
 """numbers below the first are seconds (until the year 5138), then milliseconds, then microseconds"""
 MEMO_HOURS = 4096
@@ -52,10 +51,8 @@ def _slowly(stamp: str | float | None) -> int | None:
             return None
         if time.tzinfo is None:
             time = time.replace(tzinfo=UTC)
-        value = (time - EPOCH) // MICROSECOND
-        if not EARLIEST < value < LATEST:
-            return None
-        if time.utcoffset() == timedelta(0) and stamp[13:14] == ":":
+        value = plausible_time((time - EPOCH) // MICROSECOND)
+        if value is not None and time.utcoffset() == timedelta(0) and stamp[13:14] == ":":
             if len(_HOURS) >= MEMO_HOURS:
                 _HOURS.clear()
             _HOURS[stamp[:14]] = value - value % 3_600_000_000
@@ -68,6 +65,5 @@ def _slowly(stamp: str | float | None) -> int | None:
 def _from_number(number: float) -> int | None:
     for below, factor in UNITS:
         if 0 < number < below:
-            value = round(number * factor)
-            return value if value < LATEST else None
+            return plausible_time(round(number * factor))
     return None

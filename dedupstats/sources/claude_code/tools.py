@@ -6,14 +6,13 @@ a tool that is not listed is unknown.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dedupstats.model import ReadOnly
-from dedupstats.sources.base import Reading, Tool
-from dedupstats.sources.calls import keys
+from dedupstats.sources.base import Reading, Tool, parse_json
+from dedupstats.sources.calls import read_call
 from dedupstats.sources.measure import sha64, to_bytes, to_storable
 from dedupstats.sources.rtk_hook import hooked
 from dedupstats.sources.shell import reads_only
@@ -119,12 +118,12 @@ class Calls:
         return found
 
     def _facts(self, name: str, arguments: bytes, cwd: str | None) -> Facts:
-        call_key, args_sha64, norm_key = keys(name, arguments, cwd)
+        (call_key, args_sha64, norm_key), plain = read_call(name, arguments, cwd)
         known = self._tools.get(name)
         if known is None:
             known = self._tools[name] = self._tool(name)
         tool_key, members = known
-        target = _target(members, arguments) if members else None
+        target = _target(members, arguments, plain) if members else None
         target_sha64 = shell_reads = rtk_mode = identity_bytes = None
         if target is not None:
             target_sha64 = sha64(to_bytes(target))
@@ -133,7 +132,10 @@ class Calls:
                 if name == HOOKED:
                     _, identity, rtk_mode = hooked(target)
                     identity_bytes = None if identity is None else len(to_bytes(identity))
-            target = to_storable(target) if self.reading.keep_targets else None
+            if not self.reading.keep_targets:
+                target = None
+            elif plain is None:
+                target = to_storable(target)
         return Facts(
             name,
             tool_key,
@@ -172,30 +174,31 @@ class _Arguments(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Arguments).decode
 
 
-def _target(arguments: tuple[str, ...], text: bytes) -> str | None:
-    """The values of the named arguments, joined by a blank; None if there is none."""
-    if not arguments:
-        return None
-    try:
-        given: _Arguments | None = _decode(text)
-    except (ValueError, RecursionError):
-        given = _leniently(text)
-    if given is None:
-        return None
-    if len(arguments) == 1:
-        value = getattr(given, arguments[0])
+def _target(members: tuple[str, ...], text: bytes, plain: dict[str, Any] | None) -> str | None:
+    """The values of the named arguments, joined by a blank; None if there is none.
+
+    Args:
+        members: Names of the arguments.
+        text: JSON text of all arguments.
+        plain: The arguments, if they are plain.
+    """
+    given = _parsed(text) if plain is None else plain
+    if len(members) == 1:
+        value = given.get(members[0])
         return value if isinstance(value, str) and value else None
-    values = [getattr(given, name) for name in arguments]
+    values = [given.get(name) for name in members]
     found = [value for value in values if isinstance(value, str) and value]
     return " ".join(found) if found else None
 
 
-def _leniently(text: bytes) -> _Arguments | None:
-    """Arguments that only the standard library reads, such as those with a lone surrogate."""
+def _parsed(text: bytes) -> dict[str, Any]:
+    """Arguments that are not plain, such as those with floats or a lone surrogate; none of broken ones."""
     try:
-        value = json.loads(text)
+        return msgspec.structs.asdict(_decode(text))
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    return _Arguments(**{name: value.get(name) for name in _Arguments.__struct_fields__})
+        pass
+    try:
+        value = parse_json(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ROOT = -1
 NO_MESSAGE = -1
+SEGMENT_EASE, SEGMENT_LEAST = 16, 10_000
+"""how often each row, and how many rows in any case, can be in what compactions say that they kept"""
 FORWARD_STEPS = 256
 """how far a parent that stands after its child is followed to prove that the two make no circle"""
 
@@ -47,6 +49,7 @@ class Tree:
         self._variants: dict[str | None, set[tuple[str | UnsetType | None, str | None]]] = {}
         self._later: list[tuple[int, str]] = []
         self._wanted: dict[str, int | None] = {}
+        self._segment_rows = -SEGMENT_LEAST
 
     def is_copy(self, row: Row) -> bool:
         """Whether a row whose uuid was met before is the same once more: same parent and session id.
@@ -141,7 +144,13 @@ class Tree:
         return False
 
     def segment(self, head: int, tail: int) -> list[int]:
-        """The rows from `tail` up to `head`, or what lies between them by line if the walk misses it."""
+        """The rows from `tail` up to `head`, or what lies between them by line if the walk misses it.
+
+        Nothing, once a file has asked for many times its rows.
+        """
+        if self._segment_rows > SEGMENT_EASE * len(self.up):
+            return []
+        self._segment_rows += tail - head
         rows = []
         node = tail
         while node > head:

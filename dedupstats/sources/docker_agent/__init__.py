@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import FileCount, Ignored, Skipped
-from dedupstats.sources.base import Capabilities, Claim, Place
+from dedupstats.sources.base import Capabilities, Claim, Faults, Place
 from dedupstats.sources.docker_agent.layout import (
     Problem,
     is_database,
@@ -22,7 +22,6 @@ from dedupstats.sources.docker_agent.layout import (
     sessions_of_database,
     sessions_of_export,
 )
-from dedupstats.sources.docker_agent.thread import Thread
 from dedupstats.sources.probe import Probe
 
 if TYPE_CHECKING:
@@ -89,14 +88,16 @@ class Tally:
     """of a database and an export of it the database is the original (fault case D16)"""
     records: int = 0
     used: int = 0
-    skipped: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
+    faults: Faults = field(init=False)
 
-    def skip(self, line: int, reason: str) -> Skipped:
+    def __post_init__(self) -> None:
+        self.faults = Faults(self.path)
+
+    def skip(self, line: int, reason: str) -> Iterator[Skipped]:
         """Count a record that cannot be used."""
         self.records += 1
-        self.skipped += 1
-        return Skipped(self.path, line, reason)
+        return self.faults.add(line, reason)
 
     def ignore(self, kind: str, count: int = 1) -> None:
         """Count records that no figure needs."""
@@ -104,25 +105,29 @@ class Tally:
             self.records += count
             self.ignored[kind] += count
 
-    def use(self) -> None:
-        """Count a record that was used."""
-        self.records += 1
-        self.used += 1
+    def use(self, count: int = 1) -> None:
+        """Count records that were used; -1 for one that proves to be unusable."""
+        self.records += count
+        self.used += count
 
     def totals(self) -> Iterator[Record]:
-        """What was ignored, by type, and the count of the file."""
+        """What was ignored, by type, what else was skipped, and the count of the file."""
+        yield from self.faults.rest()
         for kind, count in sorted(self.ignored.items()):
             yield Ignored(self.path, kind, count)
         yield FileCount(
-            self.path, self.records, self.used, 0, self.ignored.total(), self.skipped, unfinished=False
+            self.path, self.records, self.used, 0, self.ignored.total(), self.faults.count, unfinished=False
         )
 
 
 def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
+    # loaded where something has to be read: most imports of a day find nothing new
+    from dedupstats.sources.docker_agent.thread import Thread
+
     tally = Tally(probe.path, probe.is_sqlite)
-    for session in _sessions(probe):
+    for session in _sessions(probe, reading.max_line_bytes):
         if isinstance(session, Problem):
-            yield tally.skip(session.line, session.reason)
+            yield from tally.skip(session.line, session.reason)
         else:
             yield from Thread(session, reading, tally).records()
     if probe.is_sqlite:
@@ -130,9 +135,9 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
     yield from tally.totals()
 
 
-def _sessions(probe: Probe) -> Iterator[Session | Problem]:
+def _sessions(probe: Probe, longest: int) -> Iterator[Session | Problem]:
     if probe.is_sqlite and is_database(probe.tables):
-        return sessions_of_database(probe)
+        return sessions_of_database(probe, longest)
     if is_export(_document(probe)):
         return sessions_of_export(probe.document)
     message = f"{probe.path}: neither a session database nor a session export of docker-agent"

@@ -7,16 +7,19 @@ number: a column that is missing reads as nothing, one that is new is left alone
 
 from __future__ import annotations
 
-import json
 import re
+import reprlib
 import sqlite3
+from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.sources.base import LATEST
+from dedupstats.sources.base import has_many_values, parse_json, plausible_time
 from dedupstats.sources.docker_agent.messages import text_of, truth
+from dedupstats.sources.measure import to_bytes
+from dedupstats.sources.probe import DOCUMENT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
 _SESSION_COLUMNS = ("id", "created_at", "title", "working_dir", "parent_id", "branch_parent_session_id")
 _ITEM_COLUMNS = (
-    "id",
     "item_type",
     "agent_name",
     "message_json",
@@ -120,7 +122,7 @@ def micros(value: Any) -> int | None:
             found = int(value) if value < _NANOSECONDS_FROM else int(value) // 1000
     else:
         return None
-    return found if 0 < found < LATEST else None
+    return plausible_time(found)
 
 
 def is_database(tables: Mapping[str, frozenset[str]]) -> bool:
@@ -225,18 +227,27 @@ def _item_of_list(index: int, value: Any) -> Item:
 # Databases
 
 
-def sessions_of_database(probe: Probe) -> Iterator[Session | Problem]:
+def sessions_of_database(probe: Probe, longest: int) -> Iterator[Session | Problem]:
     """The sessions of a database in stored order, each followed by its sub-sessions.
+
+    Args:
+        probe: The database.
+        longest: Bytes that the value of a column may have.
 
     Raises:
         UnreadableUnitError: Not even the list of sessions can be read.
     """
     rows: dict[str, dict[str, Any]] = {}
     columns = probe.tables["sessions"]
-    query = f"select {_selected(_SESSION_COLUMNS, columns)} from sessions order by rowid"
+    row_id = probe.row_id("sessions")
+    ordered = f"order by {row_id}" if row_id else ""
+    query = f"select {_selected(_SESSION_COLUMNS, columns)} from sessions {ordered}"
     problem = None
     try:
-        for values in probe.database.execute(query):
+        for values in probe.select(query, longest=longest):
+            if values is None:
+                yield Problem(0, f"the row of a session is longer than {longest} bytes")
+                continue
             row = dict(zip(_SESSION_COLUMNS, values, strict=True))
             rows[text_of(row["id"])] = row
     except sqlite3.Error as error:
@@ -251,12 +262,18 @@ def sessions_of_database(probe: Probe) -> Iterator[Session | Problem]:
         session = found[name] = _session(rows[name], name, found.get(parent))
         session.root, session.is_sub = root, bool(parent)
         try:
-            if items := _item_rows(probe, name):
+            if numbers := _item_numbers(probe, name):
+                # with a damaged item it is not known what was in sight: all are read before any is used
+                deque(_values(probe, numbers, longest), maxlen=0)
                 # where no column tells (fault case P21): nobody writes into a sub-session
-                session.items = (_item_of_row(item, known, implicit=bool(parent)) for item in items)
+                session.items = _items(probe, numbers, known, longest, implicit=bool(parent))
                 yield session
             else:
-                yield from _sessions_of_list(session, _column(probe, name), known)
+                values = _column(probe, name, longest)
+                if isinstance(values, Problem):
+                    yield values
+                else:
+                    yield from _sessions_of_list(session, values, known)
         except sqlite3.Error as error:
             yield Problem(0, f"session {name} cannot be read ({error})")
     if problem:
@@ -274,31 +291,59 @@ def orphans(probe: Probe) -> int:
         return 0
 
 
-def _column(probe: Probe, session: str) -> Any:
-    """What the column `messages` holds: a list; None if it is no JSON."""
+def _column(probe: Probe, session: str, longest: int) -> Any:
+    """What the column `messages` holds: a list, or None if it is no JSON, or the problem."""
     if "messages" not in probe.tables["sessions"]:
         return []
-    row = probe.database.execute("select messages from sessions where id = ?", (session,)).fetchone()
-    return _json(row[0]) if row and row[0] else []
+    # the whole session is one value here, and as long as an export
+    longest = max(longest, DOCUMENT_BYTES)
+    query = "select messages from sessions where id = ?"
+    row = next(probe.select(query, (session,), longest=longest), ("",))
+    if row is None:
+        return Problem(0, f"session {session}: its messages are longer than {longest} bytes")
+    return _json(row[0]) if row[0] else []
 
 
-def _item_rows(probe: Probe, session: str) -> list[dict[str, Any]]:
-    columns = probe.tables.get("session_items")
-    if columns is None:
+def _item_numbers(probe: Probe, session: str) -> list[Any]:
+    """The rows of a session's items, in order.
+
+    Numbers alone, because what is sorted is held whole.
+    """
+    if "session_items" not in probe.tables:
         return []
-    query = (
-        f"select {_selected(_ITEM_COLUMNS, columns)} from session_items "
-        "where session_id = ? order by position, id"
-    )
+    row_id = _row_id(probe)
+    query = f"select {row_id} from session_items where session_id = ? order by position, {row_id}"
+    return [number for (number,) in probe.database.execute(query, (session,))]
+
+
+def _row_id(probe: Probe) -> str:
+    # the row's number is its id, unless the column was made without a type and holds anything
+    return probe.row_id("session_items") or "id"
+
+
+def _values(probe: Probe, numbers: list[Any], longest: int) -> Iterator[tuple[Any, ...] | None]:
+    """The columns of a session's items, one item at a time; None for one that is too long."""
+    query = f"select {_selected(_ITEM_COLUMNS, probe.tables['session_items'])} from session_items"
+    for number in numbers:
+        yield from probe.select(f"{query} where {_row_id(probe)} = ?", (number,), longest=longest)
+
+
+def _items(
+    probe: Probe, numbers: list[Any], known: frozenset[str], longest: int, *, implicit: bool
+) -> Iterator[Item]:
+    """The items of a session, one by one: one that is too long, or has no number, costs itself."""
+    columns = probe.tables["session_items"]
     names = [name if name in columns else f"no {name}" for name in _ITEM_COLUMNS]
-    return [
-        dict(zip(names, values, strict=True))
-        for values in probe.database.execute(query, (session,)).fetchall()
-    ]
+    for number, values in zip(numbers, _values(probe, numbers, longest), strict=True):
+        if not isinstance(number, int):
+            yield Item(0, "", problem=f"id is {reprlib.repr(number)}, no whole number")
+        elif values is None:
+            yield Item(number, "", problem=f"longer than {longest} bytes")
+        else:
+            yield _item_of_row(number, dict(zip(names, values, strict=True)), known, implicit=implicit)
 
 
-def _item_of_row(row: dict[str, Any], known: frozenset[str], *, implicit: bool) -> Item:
-    line = row["id"]
+def _item_of_row(line: int, row: dict[str, Any], known: frozenset[str], *, implicit: bool) -> Item:
     kind = text_of(row["item_type"]) or "item without a type"
     if kind == "message":
         message = _json(row["message_json"])
@@ -380,9 +425,12 @@ def _selected(wanted: Iterable[str], columns: frozenset[str]) -> str:
 
 
 def _json(value: Any) -> Any:
+    if not isinstance(value, bytes | str):
+        return None
+    data = value if isinstance(value, bytes) else to_bytes(value)
     try:
-        return json.loads(value)
-    except (TypeError, ValueError, RecursionError):
+        return None if has_many_values(data) else parse_json(value)
+    except (ValueError, RecursionError):
         return None
 
 

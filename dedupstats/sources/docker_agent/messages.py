@@ -11,13 +11,11 @@ import re
 from typing import Any, NamedTuple
 
 from dedupstats.model import Class, Provenance, ReadOnly
-from dedupstats.sources.base import Tool
+from dedupstats.sources.base import Tool, parse_json, plausible_count, plausible_price
 from dedupstats.sources.measure import to_storable
 
 NAME = "docker_agent"
 """the source's word, first part of all its keys"""
-
-_INT64 = 1 << 63
 
 _PLAIN_TOOLS: tuple[tuple[str, ReadOnly, str], ...] = (
     ("filesystem", ReadOnly.YES, "directory_tree list_directory read_file read_multiple_files"),
@@ -226,7 +224,7 @@ def arguments_of(call: dict[str, Any]) -> str:
 def parsed_arguments(arguments: str) -> dict[str, Any]:
     """The arguments as an object; empty if they are none."""
     try:
-        value = json.loads(arguments)
+        value = parse_json(arguments)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -247,12 +245,9 @@ def tokens(usage: dict[str, Any] | None, name: str) -> int | None:
     """A count of tokens; a member that is left out is 0, and one that is no count is not known."""
     if usage is None:
         return None
-    value = usage.get(name, 0)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _INT64
-    return value if is_count else None
+    return plausible_count(usage.get(name, 0))
 
 
 def price(value: Any) -> float | None:
     """The price that the log states; 0 is free or unpriced (docker-agent.md section 3.7), so not stated."""
-    is_price = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _INT64
-    return float(value) if is_price else None
+    return plausible_price(value) or None

@@ -6,7 +6,9 @@ items from the last summary on, or from the first kept entry that the summary na
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.model import (
@@ -20,7 +22,7 @@ from dedupstats.model import (
     Request,
     Turn,
 )
-from dedupstats.sources.base import hash64, mix64
+from dedupstats.sources.base import hash64, mix64, not_understood
 from dedupstats.sources.calls import Keys, keys
 from dedupstats.sources.docker_agent.layout import micros
 from dedupstats.sources.docker_agent.messages import (
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from dedupstats.sources.docker_agent.layout import Item, Session
 
 _NO_CALL = "(no call in this file)"
+KEPT_EASE, KEPT_LEAST = 8, 10_000
+"""Results are kept by so many summaries on average, and so many in any case; then none keeps anything."""
 
 
 class _Call(NamedTuple):
@@ -102,6 +106,7 @@ class Thread:
         self._in_sight: list[_Sent] = []
         self._request_keys: Counter[int] = Counter()
         self._index = -1
+        self._kept = 0
         self._ordinal = 0
         self._turn = 0
         self._is_running = False
@@ -112,7 +117,12 @@ class Thread:
     def records(self) -> Iterator[Record]:
         """The session's context, then its rows in stored order."""
         for item in self._session.items:
-            self._take(item)
+            used = self._tally.used
+            try:
+                self._take(item)
+            except Exception as error:  # noqa: BLE001 - one hostile item must not cost the others
+                self._tally.use(used - self._tally.used)
+                self._skip(item, not_understood(error))
         self._session.items = ()
         yield self._context()
         yield from self._records
@@ -137,8 +147,7 @@ class Thread:
         # a reference to a deleted sub-session is left out when docker-agent loads the list (section 3.6)
         self._index += item.is_found
         if item.problem:
-            reason = f"session {self._session.id}: {item.problem}"
-            self._records.append(self._tally.skip(item.line, reason))
+            self._skip(item, item.problem)
         elif item.message is not None:
             self._take_message(item, item.message)
         elif item.type == "summary":
@@ -149,6 +158,9 @@ class Thread:
         else:
             self._tally.ignore(item.type if item.is_found else "reference to a deleted sub-session")
             self._is_running = self._is_running and item.type not in {"error", "termination"}
+
+    def _skip(self, item: Item, reason: str) -> None:
+        self._records.extend(self._tally.skip(item.line, f"session {self._session.id}: {reason}"))
 
     def _take_message(self, item: Item, message: dict[str, Any]) -> None:
         role = text_of(message.get("role"))
@@ -382,6 +394,8 @@ class Thread:
             text_bytes=len(to_bytes(item.summary)),
         )
         start = item.first_kept if 0 < item.first_kept < self._index else self._index + 1
+        if self._kept > KEPT_EASE * len(self._sent) + KEPT_LEAST:
+            start = self._index + 1
         kept = [sent for sent in self._in_sight if sent.stays(start)]
         ordinals = tuple(sent.emission.ordinal for sent in kept)
         self._records.append(
@@ -403,7 +417,10 @@ class Thread:
         self._in_sight = kept
         present = {sent.place for sent in kept}
         # a kept tail that reaches behind an earlier compaction brings back what that one had removed
-        for sent in [sent for sent in self._sent if sent.stays(start) and sent.place not in present]:
+        tail = self._sent[bisect_left(self._sent, start, key=attrgetter("place")) :]
+        back = [sent for sent in tail if sent.stays(start) and sent.place not in present]
+        self._kept += len(kept) + len(back)
+        for sent in back:
             again = sent.emission._replace(line=item.line, turn=self._turn, clock=self._clock, is_return=True)
             self._add_result(sent.call_place, again, sent.place)
 

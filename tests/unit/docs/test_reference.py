@@ -3,6 +3,9 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+from dedupstats import import_paths, open_store, replay, variants
+from dedupstats.report.replay_forms import document
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 
@@ -18,3 +21,15 @@ def test_every_column_and_member_is_explained() -> None:
     rows = [line for line in page["formats"]().splitlines() if line.startswith("| `")]
     assert len(rows) > 100
     assert [row for row in rows if row.rstrip("|").rstrip().endswith("|")] == []
+
+
+def test_every_column_and_member_of_replays_is_explained() -> None:
+    page = runpy.run_path(str(DOCS / "generate.py"))
+    assert page["replay_columns"]() == set(page["_MEANINGS"]["replay_columns"])
+    with open_store(":memory:") as store:
+        import_paths(store, [DOCS.parent / "sample_data" / "claude_code"])
+        found = document(replay(store, variants(["rtk"])), [])
+    members = page["_MEANINGS"]["replay_members"]
+    assert set(found) == {name for name in members if "." not in name}
+    told = " ".join((*members, *members.values()))
+    assert [name for name in found["variants"][0] if name not in told] == []

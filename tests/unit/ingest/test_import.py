@@ -479,19 +479,24 @@ def test_a_damaged_database_keeps_the_rows_that_it_had(tmp_path: Path, store: St
     assert (notes(store), store.query("select count(*) from rtk_command")) == ([], [(60,)])
 
 
-def test_an_error_of_ours_names_the_unit(
+def test_an_error_of_ours_costs_its_log_alone(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log("abc").write(tmp_path / "s1.jsonl")
+    log("d", session="s2").write(tmp_path / "s2.jsonl")
+    read = claude_source.ClaudeCode.read
 
-    def failing(*_: object) -> Iterator[Any]:
-        raise ZeroDivisionError
-        yield
+    def failing(source: claude_source.ClaudeCode, unit: Any, reading: Any) -> Iterator[Any]:
+        yield from read(source, unit, reading)
+        if unit.key.endswith("s1"):
+            raise ZeroDivisionError("by nought")
 
     monkeypatch.setattr(claude_source.ClaudeCode, "read", failing)
-    with pytest.raises(ZeroDivisionError) as caught:
-        import_paths(store, [tmp_path])
-    assert caught.value.__notes__ == [f"while reading {tmp_path / 's1'}"]
+    summary = import_paths(store, [tmp_path])
+    assert [(Path(fault.path).name, fault.reason) for fault in summary.unreadable] == [
+        ("s1.jsonl", "not understood (ZeroDivisionError: by nought)")
+    ]
+    assert store.query("select count(*), min(session_id), max(session_id) from emission") == [(1, "s2", "s2")]
 
 
 # -- what is gone --------------------------------------------------------------------------------------------

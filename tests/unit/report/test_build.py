@@ -14,7 +14,8 @@ from support.pipeline import Log
 from dedupstats import import_paths
 from dedupstats.analytics.window import Window
 from dedupstats.report.build import build
-from dedupstats.report.model import RepeatedCalls, Repeats, Report, Share
+from dedupstats.report.model import RepeatedCalls, Repeats, Report
+from dedupstats.report.share import Share
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:

@@ -44,7 +44,9 @@ def test_names_from_logs_survive() -> None:
     assert sorted(tool.name for tool in document.parse(document.render(report)).tools.rows) == sorted(names)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"schema_version": "x"}', '{"schema_version": 1}', "\ufeff{}"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"schema_version": "x"}', f'{{"schema_version": {SCHEMA_VERSION}}}', "\ufeff{}"]
+)
 def test_what_is_no_report_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="not a report") as refused:
         document.parse(text)

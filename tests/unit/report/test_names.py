@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support import rtk
+from support import docker_agent, rtk
 
 from dedupstats import import_paths
 from dedupstats.report.names import Names
@@ -47,6 +47,23 @@ def test_numbers_go_by_the_first_time_and_new_names_get_the_next(store: Store) -
     )
     assert names.reason(f"answers a call of {ID}") == "answers a call of session-1"
     assert names.session(ID) == "session-1"
+
+
+def test_reasons_give_nothing_away(store: Store, tmp_path: Path) -> None:
+    """Ids that are no UUIDs, known or not, and what is quoted from a log."""
+    named = "ticket: 12 of ACME"
+    made = docker_agent.session(named, [{"message": {"message": []}}, *docker_agent.read("c", "a", "x", 1)])
+    docker_agent.database(tmp_path / "session.db", 10, made)
+    import_paths(store, [tmp_path / "session.db"])
+    names = Names.of(store, anonymize=True, full_paths=False)
+    ((reason,),) = store.query("select reason from skipped")
+    assert names.reason(reason) == "session session-1: message is no JSON object"
+    assert names.reason("session a: b: not a JSON object") == "session session-2: not a JSON object"
+    assert names.reason("session a b cannot be read (x)") == "session session-3 cannot be read (x)"
+    assert names.reason("session a") == "session session-4"
+    assert names.reason("commands: timestamp is 'ACME', no time") == "commands: timestamp is '…', no time"
+    shown = Names.of(store, anonymize=False, full_paths=False)
+    assert shown.reason(reason) == reason
 
 
 def test_filters_are_resolved_before_they_are_named(store: Store) -> None:

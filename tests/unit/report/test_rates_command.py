@@ -63,7 +63,7 @@ def test_targets_and_sessions_say_more_than_their_name(sample_store: Path) -> No
     rows = list(csv.DictReader(io.StringIO(targets.out)))
     assert [(row["target"], row["tool"]) for row in rows[:1]] == [("orders.py", "Read")]
     assert rows[3]["target"].endswith(" others")
-    assert sum(int(row["results"]) for row in rows) == 220
+    assert sum(int(row["results"]) for row in rows) == 224
 
     whole = run("rates", "--db", database, "--by", "target", "--full-paths", "--format", "csv")
     assert next(csv.DictReader(io.StringIO(whole.out)))["target"].startswith("/")

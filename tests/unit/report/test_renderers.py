@@ -78,7 +78,7 @@ class Page(HTMLParser):
 
 
 def test_every_output_tells_the_same_shares(sample_report: Report) -> None:
-    # 23 of 220 results, and the median over sessions (fault case S10)
+    # 24 of 224 results, and the median over sessions (fault case S10)
     median = terminal.percent(sample_report.sessions[-1].median)
     for text in (
         terminal.render(sample_report),
@@ -87,9 +87,9 @@ def test_every_output_tells_the_same_shares(sample_report: Report) -> None:
         html.render(sample_report).replace("\u00a0", " "),
     ):
         joined = " ".join(text.split())
-        assert "23 of 220" in joined
+        assert "24 of 224" in joined
         assert median in joined
-    assert '"part": 23' in document.render(sample_report)
+    assert '"part": 24' in document.render(sample_report)
 
 
 def test_outputs_are_the_same_bytes_each_time(sample_report: Report) -> None:
@@ -99,10 +99,13 @@ def test_outputs_are_the_same_bytes_each_time(sample_report: Report) -> None:
 
 
 def test_no_output_promises_anything(sample_report: Report) -> None:
-    for render in (terminal.render, terminal.short, markdown.render, document.render):
-        assert "forecast" not in render(sample_report).lower()
     page = html.render(sample_report)
-    assert "forecast" not in page[: page.index("<script>")].lower()
+    for text in (
+        *(render(sample_report) for render in (terminal.render, terminal.short, markdown.render)),
+        document.render(sample_report),
+        page[: page.index("<script>")],
+    ):
+        assert "forecast" not in text.lower().replace("replayed, not a forecast", "")
 
 
 def test_an_empty_report_says_no_data_and_never_zero_percent() -> None:
@@ -168,9 +171,9 @@ def test_brief_markdown_is_the_beginning_of_the_whole(sample_report: Report) -> 
     brief = markdown.render(sample_report, brief=True)
 
     assert markdown.render(sample_report).startswith(brief.rstrip("\n"))
-    assert brief.startswith("## 16.9 % of tool-result bytes were repeats")
+    assert brief.startswith("## docker-agent v3 on 12 sessions of agent history: 7.0 % of ")
     assert brief.count("\n") <= 13
-    assert "| **Logs: the same, and still visible to the model** | **23 of 220** |" in brief
+    assert "| **Logs: the same, and still visible to the model** | **24 of 224** |" in brief
 
 
 def test_folds_are_closed_and_apart_from_their_markdown(sample_report: Report) -> None:
@@ -221,7 +224,12 @@ def test_only_the_scripts_of_the_page_may_run(hostile_report: Report) -> None:
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     assert f"default-src 'none'; script-src {allowed};" in policy
     assert "connect-src 'none'" in policy
-    assert set(json.loads(figures)) == {"chart-tools", "chart-sessions", "chart-over-time"}
+    assert set(json.loads(figures)) == {
+        "chart-tools",
+        "chart-sessions",
+        "chart-over-time",
+        "chart-ladder-rtk",
+    }
 
 
 def test_nothing_in_the_page_points_elsewhere(sample_report: Report) -> None:
@@ -240,7 +248,7 @@ def test_tables_have_heads_and_charts_have_words(sample_report: Report) -> None:
     assert tags.count("table") == tags.count("caption") == tags.count("thead") > 10
     assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")
     drawn = [attributes for _, attributes in page.elements if attributes.get("role") == "img"]
-    assert len(drawn) == tags.count("figcaption") == 3
+    assert len(drawn) == tags.count("figcaption") == 5
     assert all("%" in (attributes["aria-label"] or "") for attributes in drawn)
 
 

@@ -31,9 +31,13 @@ def test_several_files_from_one_report(sample_store: Path, tmp_path: Path) -> No
     assert (ran.code, ran.out) == (0, "")
     assert ran.err.splitlines() == [f"Written {file}" for file in files]
     assert files[0].read_text().startswith("<!doctype html>")
-    assert files[1].read_text().startswith("## 16.9 %")
-    assert document.parse(files[2].read_bytes()).corpus.results == 220
-    assert files[3].read_text().startswith("16.9 %")
+    assert (
+        files[1]
+        .read_text()
+        .startswith("## docker-agent v3 on 12 sessions of agent history: 7.0 % of tool-result ")
+    )
+    assert document.parse(files[2].read_bytes()).corpus.results == 224
+    assert files[3].read_text().startswith("17.5 %")
 
 
 def test_json_on_stdout_is_pure(sample_store: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from dedupstats.report import text
+from dedupstats.report.tables import Column, Table, json_bytes
 
 anything = st.text(st.characters(codec=None))
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -199,3 +201,23 @@ def test_short_paths_keep_different_projects_apart(paths: list[str]) -> None:
     assert list(short) == paths
     by_parts = {tuple(text._parts(path)) for path in paths}
     assert len(set(short.values())) >= len(by_parts)
+
+
+def test_what_has_no_width_is_seen() -> None:
+    unseen = "\u200b\ufeff\u2060\u00ad\u3164\U000e0041\U000e007f"
+    assert text.safe_text(f"a{unseen}b") == ("a\\u200b\\ufeff\\u2060\\xad\\u3164\\U000e0041\\U000e007fb")
+    # an emoji made of several, a word with a joiner
+    assert text.safe_text("👩\u200d💻 क्\u200cष") == "👩\u200d💻 क्\u200cष"
+
+
+@given(st.text())
+def test_json_hides_nothing_and_says_the_same(name: str) -> None:
+    written = text.safe_json(json.dumps({"a": name}, ensure_ascii=False))
+    assert json.loads(written) == {"a": name}
+    assert not set("\x7f\x9b\u202e\u2066\u200b\U000e0041") & set(written)
+
+
+def test_documents_hide_nothing() -> None:
+    table = Table("", (Column("a"),), [("\x9b\u202e\U000e0041",)])
+    assert json_bytes(table).isascii()
+    assert json.loads(json_bytes(table))["rows"] == [{"a": "\x9b\u202e\U000e0041"}]

@@ -182,7 +182,7 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 def fast_keys(tool: str, text: str, cwd: str | None) -> calls.Keys | None:
     try:
-        return calls._fast_keys(tool, text, cwd)
+        return calls._fast_keys(tool, text, cwd)[0]
     except go_json.NOT_PLAIN:
         return None
 

@@ -11,8 +11,9 @@ from support.claude import Transcript, of, records, unit_of
 
 from dedupstats.model import Context
 from dedupstats.sources.base import Claim, Names, Reading
-from dedupstats.sources.claude_code import ClaudeCode, _UnitReader
+from dedupstats.sources.claude_code import ClaudeCode
 from dedupstats.sources.claude_code.tools import Calls
+from dedupstats.sources.claude_code.unit import UnitReader
 from dedupstats.sources.probe import Probe
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_a_folder_of_subagents_that_may_not_be_read(tmp_path: Path, monkeypatch:
     made.read("t1", "a", "x")
     path = made.write(tmp_path / f"{SESSION}.jsonl")
     calls = Calls(Reading(Names()))
-    has_agent = _UnitReader(unit_of(path), calls)._has_agent(str(path))
+    has_agent = UnitReader(unit_of(path), calls)._has_agent(str(path))
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")

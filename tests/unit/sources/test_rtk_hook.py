@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedupstats.sources import rtk_hook
 from dedupstats.sources.rtk_hook import Hooked, hooked, rewrite, session_offset
 from dedupstats.sources.rtk_rules import FILTERED, ROWS
 
@@ -207,16 +206,6 @@ def test_session_offset(rewritten: str, offset: int | None) -> None:
 )
 def test_hooked(command: str, identity: str | None, mode: str) -> None:
     assert hooked(command) == Hooked(rewrite(command), identity, mode)
-
-
-def test_the_memo_is_bounded_and_keeps_no_long_commands() -> None:
-    rtk_hook._memo.cache_clear()
-    assert rtk_hook._memo.cache_info().maxsize == 16_384
-    long = "git log " + "x" * 2_048
-    assert hooked(long).mode == "exact"
-    assert rtk_hook._memo.cache_info().currsize == 0
-    assert hooked("git log") is hooked("git log")
-    assert rtk_hook._memo.cache_info().currsize == 1
 
 
 # --- texts meant to hurt ---

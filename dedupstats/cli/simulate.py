@@ -1,0 +1,207 @@
+"""`dedupstats simulate`: what elision policies would have done on this history, and how true it was."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dedupstats.cli.options import Db, opened, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dedupstats.analytics.replays import Replays
+    from dedupstats.simulate.save import Spool
+    from dedupstats.store import Store
+
+
+def simulate(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A policy: docker-agent:v2, rtk, safe, or docker-agent,min_bytes=512; can be repeated.",
+            show_default="all",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter of every policy that has it, or of one: rtk.min_tokens=50; can be repeated.",
+        ),
+    ] = None,
+    scope: Annotated[
+        Literal["session", "history"],
+        typer.Option(help="A process of the engine for each session, or one for all in order of time."),
+    ] = "session",
+    tools: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What you know of tools, TOML: [tools.NAME] with read_only and category.",
+        ),
+    ] = None,
+    shell_reads: Annotated[
+        bool,
+        typer.Option(
+            "--shell-reads",
+            help="Shell commands that are seen to only read count as read-only for every policy.",
+        ),
+    ] = False,
+    by: Annotated[
+        Literal["policy", "reason", "tool", "session", "ladder", "risk"],
+        typer.Option(help="What each row is, beside the policy."),
+    ] = "policy",
+    since: Annotated[
+        str | None,
+        typer.Option(help="Count from then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Time zone of dates.", show_default="local"),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Count only this agent: claude-code, docker-agent."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this working directory, or its last part."),
+    ] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Only this model.")] = None,
+    session: Annotated[
+        list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
+    ] = None,
+    form: Annotated[
+        Literal["table", "md", "csv", "json", "parquet"] | None,
+        typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Keep every decision in the store, for the view `decision`; the same name replaces.",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes; the figures are the same.")] = 1,
+    db: Db = None,
+) -> None:
+    """What elision policies would have done on this history, and whether their markers were true.
+
+    The whole history is replayed; a window chooses what is counted. Every engine is shown as its host runs
+    it, then as documented. Only true elisions count as saved. Parameters: docs/REFERENCE.md, Policies.
+
+    Saved decisions are asked for with `dedupstats sql "from decision where name = 'NAME'"`; its column
+    is_current turns false once an import has changed the history.
+
+    Example: dedupstats simulate --policy docker-agent --policy rtk --set min_bytes=512 --by tool
+    """
+    from dedupstats.report.tables import table_format
+    from dedupstats.simulate.knowledge import Knowledge, read_tools
+    from dedupstats.simulate.variants import variants
+
+    form = table_format(form, output)
+    chosen = variants(policy or (), setting or ())
+    knowledge = Knowledge(read_tools(tools) if tools else {}, shell_reads)
+    window = window_of(
+        since=since,
+        until=until,
+        tz=tz,
+        agent=agent,
+        project=project,
+        tool=tool,
+        model=model,
+        session=session,
+    )
+    _check_name(save)
+
+    def run(store: Store, spool: Spool | None, progress: Callable[[int, int], None]) -> Replays:
+        from dedupstats.analytics.replays import replayed
+
+        return replayed(
+            store,
+            chosen,
+            window=window,
+            scope=scope,
+            knowledge=knowledge,
+            jobs=jobs,
+            spool=spool,
+            progress=progress,
+        )
+
+    found = _replay(run, save, db)
+    _print(found, by, form, output)
+
+
+def _check_name(name: str | None) -> None:
+    from dedupstats.errors import UsageError
+
+    if name is not None and not name.strip():
+        raise UsageError("--save wants a name", "e.g. --save before")
+
+
+def _replay(
+    run: Callable[[Store, Spool | None, Callable[[int, int], None]], Replays],
+    save: str | None,
+    db: Path | None,
+) -> Replays:
+    """Replay with the store open for reading; then, if the decisions are to be saved, for writing."""
+    import time
+    from tempfile import TemporaryDirectory
+
+    from dedupstats.cli.progress import Bar
+    from dedupstats.simulate.save import Spool
+    from dedupstats.store import open_store
+
+    folder = nullcontext("") if save is None else TemporaryDirectory(prefix="dedupstats-")
+    with folder as place:
+        spool = None if save is None else Spool(Path(place))
+        with opened(db) as store, Bar("Replaying") as bar:
+            # no import can come in between while the store is open
+            begun = time.time_ns() // 1000
+            found = run(store, spool, bar.update)
+        if save is not None and spool is not None:
+            with open_store(db) as store:
+                kept = spool.keep(store, save, found.simulation, begun)
+            quoted = save.replace("'", "''")
+            typer.echo(
+                f"{kept:,} decisions saved: dedupstats sql \"from decision where name = '{quoted}'\"",
+                err=True,
+            )
+    return found
+
+
+def _print(
+    found: Replays,
+    by: Literal["policy", "reason", "tool", "session", "ladder", "risk"],
+    form: Literal["table", "md", "csv", "json", "parquet"],
+    output: Path | None,
+) -> None:
+    import sys
+
+    from dedupstats.report import replay_forms, replay_tables
+    from dedupstats.report.tables import deliver, json_document, written
+    from dedupstats.report.text import safe_text
+
+    data: str | bytes
+    notes = replay_tables.notes(found)
+    if form in {"table", "md"}:
+        stream = sys.stdout if output is None else None
+        parts = [written(table, form, stream=stream) for table in replay_tables.people_tables(found, by)]
+        data = "\n".join(part for part in parts if isinstance(part, str))
+    elif form == "json":
+        data = json_document(replay_forms.document(found, notes))
+    else:
+        data = written(replay_forms.flat_table(found, by), form)
+    deliver(data, output)
+    if form not in {"table", "md"}:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)

@@ -1,0 +1,203 @@
+"""A piece of a history, as replays, verdicts and scores share it.
+
+Rows are numbers within the chunk; ordinals count within a context and positions over the whole timeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dedupstats.policies.base import Emission, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+NO, YES, UNKNOWN = 0, 1, 2
+"""what is known of a call: that it has an effect, that it only reads, nothing"""
+
+EXACT, MIXED = 1, 2
+"""a shell command that RTK's hook gives a session: the whole of what is shown, or a part (rtk.md 2.5)"""
+
+
+class Arrival(NamedTuple):
+    """An event with its place in a chunk."""
+
+    row: int
+    """of the chunk, before which it happens"""
+    ledger: str
+    """whose process hears of it, where each session has one of its own"""
+    event: Event
+    """as the engine is told; what does not concern the ledger that subagents share names no session"""
+    line: int = 0
+    """of the context's file, where the log tells of it; 0: it follows from the results alone"""
+
+
+class ContextFacts(NamedTuple):
+    """What places of anchors are told from."""
+
+    parent: int | None
+    is_main: bool
+    session: int
+
+
+@dataclass(slots=True)
+class Columns:
+    """The rows of a chunk by column; one array entry an emission."""
+
+    arrays: dict[str, NDArray[Any]]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
+
+    def list(self, name: str) -> list[Any]:
+        """A column as Python values."""
+        values: list[Any] = self.arrays[name].tolist()
+        return values
+
+
+@dataclass
+class Chunk:
+    """Whole families, or (scope `history`) a stretch of time with what came before it in its families."""
+
+    start: int
+    """the first row that is new; those before it were decided in an earlier chunk"""
+    columns: Columns
+    """see `replay_row` of timeline.py; flags are those of the view `emission_repeat`"""
+    tools: Sequence[str]
+    """name of each tool by `tool_no`"""
+    categories: Sequence[str]
+    """its toolset; empty: none is known"""
+    known: NDArray[Any]
+    """`NO`, `YES` or `UNKNOWN` for each row: whether the call only reads"""
+    ledgers: Sequence[str]
+    """session id by `ledger_no`"""
+    arrivals: Sequence[Arrival]
+    """events in order"""
+    contexts: Mapping[int, ContextFacts]
+    """by context key"""
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    @cached_property
+    def known_to_shell(self) -> NDArray[Any]:
+        """`known` for an engine that sees nothing but the shell: commands that only read are read-only."""
+        found: NDArray[Any] = np.where((self.known == UNKNOWN) & self.columns["shell_reads"], YES, self.known)
+        return found
+
+    @cached_property
+    def emissions(self) -> list[Emission]:
+        """Each row as policies are shown it; `seq` is the row's position in the whole timeline."""
+        columns = self.columns
+        tool_numbers = columns.list("tool_no")
+        hashes = columns.list("sha64")
+        identities = np.where(columns["hook"] > 0, columns["hook_identity"], columns["identity"]).tolist()
+        texts = {length: "?" * length for length in set(identities)}
+        return list(
+            map(
+                Emission._make,
+                zip(
+                    columns.list("position"),
+                    [self.ledgers[number] for number in columns.list("ledger_no")],
+                    columns.list("context_key"),
+                    columns.list("ordinal"),
+                    columns.list("left_at"),
+                    columns.list("clock"),
+                    [self.tools[number] for number in tool_numbers],
+                    [self.categories[number] for number in tool_numbers],
+                    (self.known == YES).tolist(),
+                    columns.list("is_error"),
+                    columns.list("did_not_run"),
+                    columns.list("call_key"),
+                    hashes,
+                    columns.list("bytes"),
+                    columns.list("lines"),
+                    columns.list("repeatable"),
+                    hashes,
+                    [texts[length] for length in identities],
+                    strict=True,
+                ),
+            )
+        )
+
+    @cached_property
+    def unasked(self) -> NDArray[Any]:
+        """Rows that no engine is asked about: copies, and results without a call."""
+        found: NDArray[Any] = self.columns["is_copy"] | ~self.columns["has_call"]
+        return found
+
+    @cached_property
+    def original(self) -> dict[int, int]:
+        """The row of each copy's original; one whose original stands elsewhere in time is not there."""
+        columns = self.columns
+        copies = np.flatnonzero(columns["is_copy"])
+        wanted = columns["copy_of"][copies]
+        keys = columns["emission_key"]
+        order = np.argsort(keys)
+        found = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        agrees = keys[found] == wanted
+        return dict(zip(copies[agrees].tolist(), found[agrees].tolist(), strict=True))
+
+    @cached_property
+    def copies(self) -> dict[int, list[int]]:
+        """The copies of each original, by row."""
+        found: dict[int, list[int]] = {}
+        for copy, original in self.original.items():
+            found.setdefault(original, []).append(copy)
+        return found
+
+    @cached_property
+    def same_bytes(self) -> NDArray[Any]:
+        """A number for each row, equal for rows of one context with the same bytes."""
+        return _groups(self.columns["context_key"], self.columns["sha64"])
+
+    @cached_property
+    def last_other(self) -> NDArray[Any]:
+        """The row of the session before each row that gave the same call another result, or failed; else -1.
+
+        What has no call has none; copies are no results of their own.
+        """
+        columns = self.columns
+        found = np.full(len(self), -1, dtype=np.int64)
+        calls = _groups(columns["session_key"], columns["call_key"])
+        recurs = np.bincount(calls)[calls] > 1
+        rows = np.flatnonzero(recurs & ~self.unasked)
+        latest: dict[int, tuple[int, int]] = {}
+        other: dict[int, int] = {}
+        failed: dict[int, int] = {}
+        for row, call, sha, is_error in zip(
+            rows.tolist(),
+            calls[rows].tolist(),
+            columns["sha64"][rows].tolist(),
+            columns["is_error"][rows].tolist(),
+            strict=True,
+        ):
+            before = latest.get(call)
+            if before is not None and before[1] != sha:
+                other[call] = before[0]
+            found[row] = max(other.get(call, -1), failed.get(call, -1))
+            latest[call] = (row, sha)
+            if is_error:
+                failed[call] = row
+        return found
+
+    def rows(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Rows by their position in the whole timeline."""
+        found: NDArray[Any] = np.searchsorted(self.columns["position"], positions)
+        return found
+
+
+def _groups(*keys: NDArray[Any]) -> NDArray[Any]:
+    """A number for each row, equal where all keys are."""
+    groups = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        # two numbers below the row count fit in one
+        _, numbers = np.unique(key, return_inverse=True)
+        _, groups = np.unique(groups * (len(key) + 1) + numbers, return_inverse=True)
+    return groups

@@ -1,0 +1,170 @@
+"""What a replay adds up to: one score per variant, sums of its chunks.
+
+Sums are of whole numbers, so that neither the order of chunks nor the number of processes can be told from
+them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dedupstats.simulate.verdicts import Place, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+NOT_REACHED = "not_reached"
+"""the reason of results that an engine is not asked about, though they answer a call"""
+
+EXAMPLES = 5
+"""elisions of each verdict that a score names"""
+
+
+class Tally(NamedTuple):
+    """Results, and what they and their markers weigh once. Tokens are bytes / 4, rounded up by result."""
+
+    results: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    marker_bytes: int = 0
+    marker_tokens: int = 0
+
+    @property
+    def net_bytes(self) -> int:
+        """Bytes saved once the markers are paid; negative where markers are longer than what they replace."""
+        return self.bytes - self.marker_bytes
+
+    @property
+    def net_tokens(self) -> int:
+        """Tokens saved once the markers are paid."""
+        return self.tokens - self.marker_tokens
+
+    def plus(self, other: Tally) -> Tally:
+        """The sum of both."""
+        return Tally(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+NOTHING = Tally()
+
+
+class Beside(StrEnum):
+    """What is counted beside the verdict of a sound elision."""
+
+    OTHER_CALL = "other_call"
+    TWICE_REMOVED = "twice_removed"
+    CHANGED_BETWEEN = "changed_between"
+    LATER_DANGLING = "later_dangling"
+
+
+class Step(StrEnum):
+    """The steps from the upper bound to what a policy saves, each a part of the one before (section 7)."""
+
+    SAME_CALL = "same call, anywhere"
+    SAME_BYTES = "same call and bytes, anywhere"
+    SAME_SESSION = "same call and bytes, in the session"
+    BYTES_IN_SESSION = "same bytes, in the session"
+    IN_SIGHT = "still in sight"
+    REACHED = "the policy is asked"
+    ELIGIBLE = "eligible"
+    THRESHOLD = "within its thresholds"
+    CAP = "the ledger has room"
+    KNOWN = "the ledger knows it"
+    SOUND = "and it is true"
+
+
+class Example(NamedTuple):
+    """An elision worth a look."""
+
+    bytes: int
+    emission_key: int
+    anchor_key: int
+    verdict: Verdict
+    place: Place
+
+
+Group = dict[Verdict, Tally]
+
+
+@dataclass(slots=True)
+class Score:
+    """What one variant did to a history. Everything counts elisions unless it says otherwise."""
+
+    asked: Tally = NOTHING
+    """results that the policy was asked about"""
+    reasons: dict[str, int] = field(default_factory=dict)
+    """results by what decided on them; `not_reached`: the policy is not asked about calls of that kind"""
+    verdicts: Group = field(default_factory=dict)
+    places: dict[Place, Group] = field(default_factory=dict)
+    tools: dict[str, Group] = field(default_factory=dict)
+    sessions: dict[int, Group] = field(default_factory=dict)
+    """by session key"""
+    mixed: Group = field(default_factory=dict)
+    """of shell commands of which RTK would see a part only (rtk.md 2.5); they are in all other figures too"""
+    beside: dict[Beside, Tally] = field(default_factory=dict)
+    """of the sound ones"""
+    if_unknown_reads: Tally = NOTHING
+    """that would be sound, or would be made, if tools of which nobody says so only read"""
+    key_lost: Tally = NOTHING
+    """results shown though the session had the same bytes of a call that differs in spelling only"""
+    steps: dict[Step, Tally] = field(default_factory=dict)
+    largest: int = 0
+    """entries of the largest ledger"""
+    examples: dict[Verdict, list[Example]] = field(default_factory=dict)
+    """the largest of each verdict"""
+
+    @property
+    def elided(self) -> Tally:
+        """All elisions, whatever their verdict: what the policy itself would claim."""
+        return total(self.verdicts.values())
+
+    @property
+    def sound(self) -> Tally:
+        """The savings that are savings."""
+        return self.verdicts.get(Verdict.SOUND, NOTHING)
+
+    @property
+    def untrue(self) -> Tally:
+        """Every other elision."""
+        return total(sums for verdict, sums in self.verdicts.items() if verdict is not Verdict.SOUND)
+
+    def add(self, other: Score) -> None:
+        """Take up the score of another chunk of the same variant."""
+        self.asked = self.asked.plus(other.asked)
+        self.reasons = dict(Counter(self.reasons) + Counter(other.reasons))
+        add(self.verdicts, other.verdicts)
+        _add_groups(self.places, other.places)
+        _add_groups(self.tools, other.tools)
+        _add_groups(self.sessions, other.sessions)
+        add(self.mixed, other.mixed)
+        add(self.beside, other.beside)
+        self.if_unknown_reads = self.if_unknown_reads.plus(other.if_unknown_reads)
+        self.key_lost = self.key_lost.plus(other.key_lost)
+        add(self.steps, other.steps)
+        self.largest = max(self.largest, other.largest)
+        for verdict, examples in other.examples.items():
+            self.examples[verdict] = sorted([*self.examples.get(verdict, []), *examples], reverse=True)[
+                :EXAMPLES
+            ]
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """The sum of some tallies."""
+    found = NOTHING
+    for one in tallies:
+        found = found.plus(one)
+    return found
+
+
+def add(mine: dict[Any, Tally], theirs: Mapping[Any, Tally]) -> None:
+    """Take up the tallies of another dictionary."""
+    for name, sums in theirs.items():
+        mine[name] = mine.get(name, NOTHING).plus(sums)
+
+
+def _add_groups(mine: dict[Any, Group], theirs: Mapping[Any, Group]) -> None:
+    for name, group in theirs.items():
+        add(mine.setdefault(name, {}), group)

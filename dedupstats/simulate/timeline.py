@@ -1,0 +1,289 @@
+"""A history as replays need it: emissions and events in order of arrival, in chunks of whole families.
+
+Everything comes from views. It is sorted once into temporary tables of numbers and read back in pieces, so
+that memory does not grow with the history (methods.md section 2.1).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from dedupstats.policies.base import NEVER, Event, EventKind
+from dedupstats.simulate.chunk import NO, UNKNOWN, YES, Arrival, Chunk, Columns, ContextFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dedupstats.simulate.knowledge import Knowledge
+    from dedupstats.store import Store
+
+Scope = Literal["session", "history"]
+"""what shares state: each session for itself, or one process over all sessions in order of time"""
+
+CHUNK: Final = 20_000
+"""emissions that are held at once, if families are not larger; more is slower (methods.md 2.1)"""
+
+FLAGS: Final = (
+    "call_pooled",
+    "repeat_pooled",
+    "repeat_session",
+    "repeat_in_sight",
+    "bytes_session",
+    "in_sight",
+    "norm_repeat_session",
+)
+"""the repeat rules that ladders are made of"""
+
+_TOOLS = """
+create or replace temp table replay_tool as
+select row_number() over (order by tool, category, read_only) - 1 as tool_no, *
+from (select distinct tool, coalesce(category, '') as category, read_only from emission where {only})
+"""
+
+_CONTEXTS = """
+create or replace temp table replay_context as
+select context_key, parent_key, kind, session_key, native_id, session_id from context where {only}
+"""
+
+#: A sub-session of docker-agent has an id of its own; a ledger that subagents share is the root's.
+_LEDGER = (
+    "coalesce(case when {row}.ledger_session = c.native_id and c.kind = 'agent' then c.session_id "
+    "else {row}.ledger_session end, '')"
+)
+
+#: RTK's name for a call where it is asked about every tool (claude-code.md section 15). Where the import kept
+#: no targets, a command of the longest kind is assumed: a marker must not come out shorter than it is.
+_IDENTITY = """
+case when e.tool in ('Read', 'mcp__acp__Read') then 5 + coalesce(strlen(e.target), 200)
+    when e.tool in ('Bash', 'mcp__acp__Bash') then coalesce(strlen(left(e.target, 200)), 200)
+    else e.tool_bytes end
+"""
+
+_LEDGERS = f"""
+create or replace temp table replay_ledger as
+select row_number() over (order by ledger) - 1 as ledger_no, ledger
+from (
+    select distinct {_LEDGER.format(row="e")} as ledger
+    from emission e
+    join replay_context c using (context_key)
+    where {{only}}
+    union
+    select distinct {_LEDGER.format(row="v")}
+    from event v
+    join replay_context c using (context_key)
+    where {{only}}
+)
+"""
+
+_ORDERS: Final[dict[Scope, str]] = {
+    "session": "family_key, seq",
+    "history": "clock, family_key, seq",
+}
+
+_ROWS = f"""
+create or replace temp table replay_row as
+with listed as (
+    select e.family_key, e.seq, e.emission_key, coalesce(e.copy_of, 0) as copy_of, e.is_copy,
+        e.session_key, e.context_key, e.ordinal, coalesce(e.left_at, {NEVER}) as left_at,
+        coalesce(epoch_us(e.clock), 0) as clock, t.tool_no, {_LEDGER.format(row="e")} as ledger,
+        e.is_error, e.did_not_run, coalesce(e.call_key, 0) as call_key, e.call_key is not null as has_call,
+        coalesce(e.args_sha64, 0) as args_sha64, e.sha64, e.bytes, e.lines,
+        e.class in ('text', 'truncated') as repeatable, coalesce(e.shell_reads, false) as shell_reads,
+        case e.rtk_mode when 'exact' then 1 when 'mixed' then 2 else 0 end as hook,
+        coalesce(e.rtk_identity_bytes, 0) as hook_identity, {_IDENTITY} as identity,
+        {", ".join(f"r.{flag}" for flag in FLAGS)},
+        {{counted}} as is_counted
+    from emission e
+    join emission_repeat r using (emission_key)
+    join replay_context c using (context_key)
+    join replay_tool t
+        on t.tool = e.tool and t.category = coalesce(e.category, '') and t.read_only = e.read_only
+    where {{only}}
+)
+select row_number() over (order by {{order}}) - 1 as position, * exclude (ledger), l.ledger_no
+from listed
+join replay_ledger l using (ledger)
+order by position
+"""
+
+
+_FAMILIES = """
+create or replace temp table replay_family as
+select family_key, min(position) as first, max(position) as last, count(*) as emissions
+from replay_row
+group by family_key
+"""
+
+_EVENTS = f"""
+create or replace temp table replay_event as
+with happened as (
+    select v.family_key, v.kind, v.context_key, l.ledger_no, c.kind = 'main' as is_main, v.seq, v.ts, v.line
+    from event v
+    join replay_context c using (context_key)
+    join replay_ledger l on l.ledger = {_LEDGER.format(row="v")}
+    -- a clear or rewind is no event for any engine, and a message after a result ends no run
+    where v.kind in ('compaction', 'turn') and not v.is_steering
+),
+lived as (
+    select ledger_no, context_key, min(position) as first, max(position) + 1 as behind
+    from replay_row
+    group by grouping sets ({{groups}})
+)
+select coalesce(r.position, f.last + 1) as position, 2 as rank, h.kind, h.context_key, h.ledger_no,
+    h.kind <> 'turn' or h.is_main as is_of_session, h.seq, h.ts, h.line
+from happened h
+join replay_family f using (family_key)
+left join replay_row r on r.family_key = h.family_key and r.seq = h.seq
+union all
+select first, 1, 'session_start', context_key, ledger_no, context_key is null, 0, null, 0 from lived
+union all
+select behind, 0, 'session_end', context_key, ledger_no, context_key is null, 0, null, 0 from lived
+order by position, rank, seq, ts, line, kind, context_key
+"""
+"""Rank: what ends behind an emission ends before anything begins. A life has either a context or a ledger;
+`is_of_session` tells whether it concerns the ledger that subagents share, besides the context's own."""
+
+_LIVES: Final[dict[Scope, str]] = {
+    "session": "(family_key, ledger_no), (family_key, ledger_no, context_key)",
+    "history": "(ledger_no), (ledger_no, context_key)",
+}
+
+_CHUNK = """
+select * from replay_row
+where position between $first and $last
+    or position < $first and family_key in (
+        select family_key from replay_family where first < $first and last >= $first
+    )
+order by position
+"""
+"""New rows, behind those of families that began earlier and go on: their emissions can still be anchors."""
+
+
+class Timeline:
+    """A store's history in order, ready to be replayed. Use it while the store is open.
+
+    Args:
+        store: An open store; read-only will do.
+        scope: What shares state.
+        knowledge: What a person says of tools.
+        counted: SQL condition on the view `emission` (called `e`): what the figures are to count. All of the
+            history is replayed whatever it says.
+        parameters: Values of the condition's `$names`.
+        family: Only this family, as if there were no other; None: all of them.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        knowledge: Knowledge,
+        counted: str = "true",
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        family: int | None = None,
+    ) -> None:
+        only = "true" if family is None else f"family_key = {family}"
+        self._store = store
+        self._scope: Scope = scope
+        self._knowledge = knowledge
+        for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
+            store.query(sql.format(only=only))
+        store.query(_ROWS.format(order=_ORDERS[scope], counted=counted, only=only), dict(parameters or {}))
+        store.query(_FAMILIES)
+        store.query(_EVENTS.format(groups=_LIVES[scope]))
+        self._tools = store.query("select tool, category, read_only from replay_tool order by tool_no")
+        self._ledgers: list[str] = [
+            ledger for (ledger,) in store.query("select ledger from replay_ledger order by ledger_no")
+        ]
+        self._contexts = {
+            key: ContextFacts(parent, kind == "main", session)
+            for key, parent, kind, session in store.query(
+                "select context_key, parent_key, kind, session_key from replay_context"
+            )
+        }
+
+    @cached_property
+    def counted(self) -> tuple[int, int, int]:
+        """Results, bytes and tokens of what is counted, copies left out."""
+        return self._store.query(
+            "select count(*), coalesce(sum(bytes), 0)::bigint, coalesce(sum((bytes + 3) // 4), 0)::bigint "
+            "from replay_row where is_counted and not is_copy"
+        )[0]
+
+    @cached_property
+    def sessions(self) -> int:
+        """Sessions with such results."""
+        rows = self._store.query(
+            "select count(distinct session_key) from replay_row where is_counted and not is_copy"
+        )
+        return int(rows[0][0])
+
+    @cached_property
+    def stretches(self) -> list[tuple[int, int]]:
+        """First and last position of each chunk."""
+        if self._scope == "history":
+            count = self._store.query("select count(*) from replay_row")[0][0]
+            return [(first, min(first + CHUNK, count) - 1) for first in range(0, count, CHUNK)]
+        found: list[tuple[int, int]] = []
+        for first, last in self._store.query("select first, last from replay_family order by first"):
+            if found and last - found[-1][0] < CHUNK:
+                found[-1] = (found[-1][0], last)
+            else:
+                found.append((first, last))
+        return found
+
+    def chunk(self, first: int, last: int) -> Chunk:
+        """The chunk of a stretch."""
+        arrays = self._store.connection.execute(_CHUNK, {"first": first, "last": last}).fetchnumpy()
+        columns = Columns({name: np.asarray(array) for name, array in arrays.items()})
+        start = int(np.searchsorted(columns["position"], first))
+        said = [self._said(*tool) for tool in self._tools]
+        known = np.array([code for _, code in said], dtype=np.int8)[columns["tool_no"]]
+        if self._knowledge.shell_reads:
+            known = np.where((known == UNKNOWN) & columns["shell_reads"], YES, known)
+        return Chunk(
+            start=start,
+            columns=columns,
+            tools=[tool for tool, _, _ in self._tools],
+            categories=[category for category, _ in said],
+            known=known,
+            ledgers=self._ledgers,
+            arrivals=self._arrivals(first, last, start),
+            contexts=self._contexts,
+        )
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All chunks in order."""
+        for first, last in self.stretches:
+            yield self.chunk(first, last)
+
+    def _said(self, tool: str, category: str, read_only: str) -> tuple[str, int]:
+        """Category and what is known of a tool, a person's word before the source's."""
+        said = self._knowledge.tools.get(tool)
+        if said is not None:
+            category = category if said.category is None else said.category
+            read_only = read_only if said.read_only is None else said.read_only.value
+        return category, {"no": NO, "yes": YES}.get(read_only, UNKNOWN)
+
+    def _arrivals(self, first: int, last: int, start: int) -> list[Arrival]:
+        rows = self._store.query(
+            "select position, kind, context_key, ledger_no, is_of_session, line from replay_event "
+            "where position between ? and ? order by position, rank, seq, ts, line, kind, context_key",
+            [first, last],
+        )
+        return [
+            Arrival(
+                position - first + start,
+                self._ledgers[ledger],
+                Event(
+                    EventKind(kind),
+                    self._ledgers[ledger] if is_of_session else "",
+                    "" if context is None else context,
+                ),
+                line,
+            )
+            for position, kind, context, ledger, is_of_session, line in rows
+        ]

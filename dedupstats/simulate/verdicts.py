@@ -1,0 +1,197 @@
+"""What each elision truly was, judged by what was in sight (DESIGN.md section 5, methods.md section 2.3).
+
+The harness judges, not the policy: sight is a property of the recorded history, and a policy changes only
+what stands at a place, never how long it stays there.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dedupstats.simulate.chunk import UNKNOWN, YES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from dedupstats.policies.base import Decision
+    from dedupstats.simulate.chunk import Chunk, ContextFacts
+
+
+class Verdict(StrEnum):
+    """What an elision truly was; the first that fits."""
+
+    HIDDEN = "hidden"
+    """the call had an effect or failed, and the marker does not say so"""
+    FALSE = "false"
+    """the anchor shows other bytes, or the marker speaks of the same arguments and they differ"""
+    DANGLING = "dangling"
+    """no full copy of the bytes is in sight"""
+    SOUND = "sound"
+    """one is"""
+
+
+class Place(StrEnum):
+    """Where the anchor of a marker stands, seen from the context that is shown the marker."""
+
+    IN_SIGHT = "in_sight"
+    GONE = "gone"
+    """in this context, but out of sight"""
+    PARENT = "parent"
+    SIBLING = "sibling"
+    CHILD = "child"
+    OTHER = "other"
+    """another session of the family"""
+
+
+VERDICTS = tuple(Verdict)
+PLACES = tuple(Place)
+
+
+class Judged(NamedTuple):
+    """The elisions of one policy in one chunk, column by column, in order of arrival."""
+
+    row: NDArray[Any]
+    """of the chunk"""
+    anchor: NDArray[Any]
+    """row of the emission that the marker speaks of"""
+    marker_bytes: NDArray[Any]
+    verdict: NDArray[Any]
+    """number in `VERDICTS`"""
+    place: NDArray[Any]
+    """number in `PLACES`"""
+    other_call: NDArray[Any]
+    """the anchor is the result of another call"""
+    twice_removed: NDArray[Any]
+    """the anchor is itself a marker"""
+    changed_between: NDArray[Any]
+    """since the anchor, the same call gave other bytes, or failed"""
+    later_dangling: NDArray[Any]
+    """still in sight after every full copy of the bytes has left"""
+    if_unknown_reads: NDArray[Any]
+    """would be sound, were it not that nobody says whether the call only reads"""
+
+
+def judge(
+    chunk: Chunk,
+    elided: dict[int, Decision],
+    shortened: Iterable[int],
+    *,
+    says_same_arguments: bool,
+    sees_shell_only: bool,
+) -> Judged:
+    """Judge what one policy elided.
+
+    Args:
+        chunk: The emissions.
+        elided: The decision for each row that is shown as a marker, rows of earlier chunks included.
+        shortened: Rows that are shown, but not in full.
+        says_same_arguments: The policy's marker claims so.
+        sees_shell_only: The policy is asked about shell commands only, so that those that only read count
+            as read-only.
+    """
+    columns = chunk.columns
+    decided = [(row, decision) for row, decision in elided.items() if row >= chunk.start]
+    rows = np.array([row for row, _ in decided], dtype=np.int64)
+    anchor = chunk.rows(np.array([decision.anchor for _, decision in decided], dtype=np.int64))
+    until = _longest(chunk, elided, set(shortened))
+    longest = np.array([until[row] for row, _ in decided], dtype=np.int64)
+    is_visible = longest > columns["ordinal"][rows]
+    sha, call, arguments = columns["sha64"], columns["call_key"], columns["args_sha64"]
+    known = (chunk.known_to_shell if sees_shell_only else chunk.known)[rows]
+    is_error = columns["is_error"][rows]
+    is_same_call = call[anchor] == call[rows]
+    is_false = sha[anchor] != sha[rows]
+    if says_same_arguments:
+        is_false |= is_same_call & (arguments[anchor] != arguments[rows])
+    verdict = np.select(
+        [is_error | (known != YES), is_false, ~is_visible],
+        [VERDICTS.index(Verdict.HIDDEN), VERDICTS.index(Verdict.FALSE), VERDICTS.index(Verdict.DANGLING)],
+        VERDICTS.index(Verdict.SOUND),
+    )
+    return Judged(
+        rows,
+        anchor,
+        np.array([decision.shown_bytes or 0 for _, decision in decided], dtype=np.int64),
+        verdict,
+        np.array(
+            [
+                PLACES.index(place(chunk, here, there))
+                for here, there in zip(rows.tolist(), anchor.tolist(), strict=True)
+            ],
+            dtype=np.int64,
+        ),
+        ~is_same_call,
+        np.array([there in elided for there in anchor.tolist()], dtype=bool),
+        chunk.last_other[rows] > anchor,
+        columns["left_at"][rows] > longest,
+        ~is_error & (known == UNKNOWN) & ~is_false & is_visible,
+    )
+
+
+def _longest(chunk: Chunk, elided: dict[int, Decision], shortened: set[int]) -> dict[int, int]:
+    """For each elided row the largest `left_at` among the full copies before it in its context, or -1.
+
+    Only rows that share context and bytes with an elided one can matter. A copy is shown as its original
+    was; where that came later in time, the copy is the first that the model saw, and full.
+    """
+    columns, groups = chunk.columns, chunk.same_bytes
+    matters = np.zeros(groups.max(initial=0) + 1, dtype=bool)
+    matters[groups[list(elided)]] = True
+    rows = np.flatnonzero(matters[groups])
+    original = chunk.original
+    longest: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for row, group, left_at in zip(
+        rows.tolist(), groups[rows].tolist(), columns["left_at"][rows].tolist(), strict=True
+    ):
+        if row in elided:
+            found[row] = longest.get(group, -1)
+            continue
+        decided_at = original.get(row, row)
+        if decided_at <= row and (decided_at in elided or decided_at in shortened):
+            continue
+        longest[group] = max(longest.get(group, -1), left_at)
+    return found
+
+
+def place(chunk: Chunk, row: int, anchor: int) -> Place:
+    """Where an earlier emission stands, seen from the context of a row; a copy of it here counts as here."""
+    columns = chunk.columns
+    context, ordinal = columns["context_key"][row], columns["ordinal"][row]
+    here = [
+        copy
+        for copy in (anchor, *chunk.copies.get(anchor, ()))
+        if copy < row and columns["context_key"][copy] == context
+    ]
+    if any(columns["left_at"][copy] > ordinal for copy in here):
+        return Place.IN_SIGHT
+    if here:
+        return Place.GONE
+    return _relation(int(context), int(columns["context_key"][anchor]), chunk)
+
+
+def _relation(context: int, other: int, chunk: Chunk) -> Place:
+    """What another context is to this one; an agent without a known parent is the main thread's."""
+    contexts = chunk.contexts
+    one, two = contexts[context], contexts[other]
+    if one.session != two.session:
+        return Place.OTHER
+    if two.is_main or other in _ancestors(context, chunk):
+        return Place.PARENT
+    if one.is_main or context in _ancestors(other, chunk):
+        return Place.CHILD
+    return Place.SIBLING
+
+
+def _ancestors(context: int, chunk: Chunk) -> set[int]:
+    found: set[int] = set()
+    facts: ContextFacts | None = chunk.contexts[context]
+    while facts is not None and facts.parent is not None and facts.parent not in found:
+        found.add(facts.parent)
+        facts = chunk.contexts.get(facts.parent)
+    return found

@@ -1,0 +1,111 @@
+"""A run in several processes: each opens the store for reading and replays stretches of whole families.
+
+Their scores are whole numbers and are added in the order of the stretches, so the figures are those of one
+process. Only sessions that share no state can be parted, so the scope is always `session`.
+"""
+
+from __future__ import annotations
+
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dedupstats.simulate.replay import Replay
+from dedupstats.simulate.run import Simulation
+from dedupstats.simulate.score import Score, Tally
+from dedupstats.simulate.timeline import Timeline
+from dedupstats.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from dedupstats.simulate.knowledge import Knowledge
+    from dedupstats.simulate.save import Spool
+    from dedupstats.simulate.variants import Variant
+    from dedupstats.store import Store
+
+
+class Job(NamedTuple):
+    """What each process is told: the arguments of `dedupstats.simulate.run.simulate`."""
+
+    path: Path
+    variants: Sequence[Variant]
+    knowledge: Knowledge
+    counted: str
+    parameters: Mapping[str, Any]
+    spool: Spool | None
+    """takes the decisions, if they are to be saved"""
+
+
+def simulate_in_processes(
+    store: Store, job: Job, jobs: int, progress: Callable[[int, int], None] | None = None
+) -> Simulation:
+    """Replay a store's history in several processes.
+
+    Args:
+        store: The store of the job, open for reading only: nobody can read along with a writer.
+        job: What is replayed.
+        jobs: How many processes; never more than there are stretches.
+        progress: Is told how many of how many stretches are done.
+
+    Raises:
+        StoreError: Another process cannot open the store.
+    """
+    timeline = Timeline(store, "session", job.knowledge, job.counted, job.parameters)
+    found = Simulation(
+        "session",
+        Tally(*timeline.counted),
+        timeline.sessions,
+        list(job.variants),
+        [Score() for _ in job.variants],
+    )
+    stretches = timeline.stretches
+    if not stretches:
+        return found
+    with ProcessPoolExecutor(
+        min(jobs, len(stretches)),
+        # a fork would take over DuckDB's threads in the middle of what they do
+        mp_context=get_context("spawn"),
+        initializer=_begin,
+        initargs=(job,),
+    ) as pool:
+        try:
+            for number, scores in enumerate(pool.map(_replay, stretches), 1):
+                for mine, theirs in zip(found.scores, scores, strict=True):
+                    mine.add(theirs)
+                if progress is not None:
+                    progress(number, len(stretches))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return found
+
+
+# -- in a worker ---------------------------------------------------------------------------------------------
+
+_JOB: Final[list[Job]] = []
+_AT_WORK: Final[list[tuple[Timeline, Replay]]] = []
+"""made by the first stretch: what fails in a task is raised where its result is wanted, with its own words"""
+
+
+def _begin(job: Job) -> None:
+    # an interrupt ends a worker without a word; the parent has one
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _JOB.append(job)
+
+
+def _replay(stretch: tuple[int, int]) -> list[Score]:
+    job = _JOB[0]
+    if not _AT_WORK:
+        # open until the process ends
+        store = open_store(job.path, read_only=True)
+        timeline = Timeline(store, "session", job.knowledge, job.counted, job.parameters)
+        _AT_WORK.append((timeline, Replay(job.variants, "session")))
+    timeline, replay = _AT_WORK[0]
+    chunk = timeline.chunk(*stretch)
+    replayed = replay.chunk(chunk)
+    if job.spool is not None:
+        job.spool.take(chunk, replayed)
+    return [one.score for one in replayed]
