@@ -145,13 +145,18 @@ def replay(
     return Replay(tuple(fired), size)
 
 
-def is_limited(sizes: Iterable[float], trigger: Trigger) -> bool:
+def is_limited(went_on: Iterable[float], trigger: Trigger) -> bool:
     """Whether a context is under the trigger's limit at all.
 
-    A context whose recorded requests pass the limit by `OFF_MARGIN` has a larger window, or compaction is off
-    (4.2): no replay counts for it.
+    A context that went on `OFF_MARGIN` above the limit has a larger window, or compaction is off (4.2): no
+    replay counts for it.
+
+    Args:
+        went_on: Prompts after which the next request came without a compaction in between; one that is above
+            the limit because a large result entered, and was compacted then, tells nothing.
+        trigger: The agent's rule.
     """
-    return all(size <= trigger.limit + OFF_MARGIN for size in sizes)
+    return all(size <= trigger.limit + OFF_MARGIN for size in went_on)
 
 
 def _median(values: Sequence[float]) -> float:
