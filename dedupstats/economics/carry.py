@@ -7,15 +7,13 @@ The pieces tile each prompt, so that their charges add up to what the requests r
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.cost import TTL_1H, TTL_5M, Parts, modelled_usage
 from dedupstats.economics.events import legs, step_of
 from dedupstats.economics.families import OPENAI, family_of
+from dedupstats.economics.metering import Bill, Meter
 from dedupstats.economics.placing import Placing
-from dedupstats.economics.prompt import PARTS
 from dedupstats.economics.tokens import Step, clean_single, exact_net, has_hidden, output_of
 
 if TYPE_CHECKING:
@@ -24,12 +22,10 @@ if TYPE_CHECKING:
     from dedupstats.economics.cost import Usage
     from dedupstats.economics.events import Asked, Event, Leg
     from dedupstats.economics.families import Family
-    from dedupstats.economics.placing import Category
+    from dedupstats.economics.metering import ShareCost
     from dedupstats.economics.prices import Prices, Rates
-    from dedupstats.economics.prompt import Array
     from dedupstats.economics.tokens import Estimate
 
-    Indices = np.ndarray[Any, np.dtype[np.intp]]
     FamilyOf = Callable[[str | None], Family | None]
 
 TTL_OPENAI = 600.0
@@ -54,18 +50,6 @@ class RequestCost(NamedTuple):
     """the log has no usage: the prompt is estimated and taken to hit the cache (2.3)"""
     is_expired: bool
     """the cache had expired since the request before (2.4)"""
-
-
-class ShareCost(NamedTuple):
-    """What one request was charged for all pieces of a category."""
-
-    key: int
-    category: Category
-    parts: Parts
-    cost: float | None
-    again: float
-    """tokens that an expired cache made the request send once more at full price"""
-    again_cost: float | None
 
 
 class EntryCost(NamedTuple):
@@ -127,7 +111,7 @@ def carry(
         families: Finds the tokenizer's family of a model.
     """
     placing = Placing(factor, is_side=is_side)
-    meter = _Meter(prices, placing, undated)
+    cashier = _Cashier(prices, placing, undated)
     for leg in legs(events):
         asked = leg.after or leg.before
         family = families(asked.model if asked else None)
@@ -136,22 +120,21 @@ def carry(
         is_other = earlier is not None and family is not None and earlier is not family
         placing.take(leg, family, is_other=is_other)
         if leg.after is not None:
-            meter.charge(leg, leg.after, family)
-    return ContextCost(meter.requests, meter.shares, meter.entries())
+            cashier.charge(leg, leg.after, family)
+    entries = cashier.entries()
+    return ContextCost(cashier.requests, cashier.meter.shares, entries)
 
 
-class _Meter:
-    """Charges each request for the pieces of its prompt."""
+class _Cashier:
+    """Finds each request's usage and prices, and has it charged."""
 
     def __init__(self, prices: Prices, placing: Placing, undated: datetime) -> None:
         self.requests: list[RequestCost] = []
-        self.shares: list[ShareCost] = []
+        self.meter = Meter(placing)
         self._prices = prices
         self._placing = placing
         self._undated = undated
         self._is_long = False
-        # rows: tokens by part, requests, cost, unpriced, modelled; columns: pieces
-        self._totals: Array = np.zeros((PARTS + 4, 256))
 
     def charge(self, leg: Leg, asked: Asked, family: Family | None) -> None:
         """Charge the request whose prompt the pieces now are."""
@@ -176,7 +159,8 @@ class _Meter:
             gap is not None and gap > ttl and cached > 0 and not any(left.clears for _, left in leg.left)
         )
         self._request(asked, usage, rates, family, is_expired=is_expired)
-        self._pieces(asked, usage, rates, cached if is_expired else 0.0)
+        expired = cached if is_expired else 0.0
+        self.meter.charge(Bill(asked.key, usage, rates, asked.usage is None, expired))
 
     def _request(
         self, asked: Asked, usage: Usage, rates: Rates | None, family: Family | None, *, is_expired: bool
@@ -197,66 +181,16 @@ class _Meter:
             )
         )
 
-    def _pieces(self, asked: Asked, usage: Usage, rates: Rates | None, expired: float) -> None:
-        placing = self._placing
-        pieces = np.asarray(placing.prompt.pieces, dtype=np.intp)
-        if not len(pieces):
-            return
-        charged = placing.prompt.charges(usage)
-        prices = None if rates is None else _vector(rates)
-        tokens = charged.sum(axis=0)
-        while len(placing.category_of) > self._totals.shape[1]:
-            self._totals = np.hstack([self._totals, np.zeros_like(self._totals)])
-        # a piece that several things share is counted once here, and read by nobody
-        self._totals[:PARTS, pieces] += charged
-        self._totals[PARTS, pieces] += tokens > 0
-        if prices is None:
-            self._totals[PARTS + 2, pieces] += tokens
-        else:
-            self._totals[PARTS + 1, pieces] += prices @ charged
-        if asked.usage is None:
-            self._totals[PARTS + 3, pieces] += tokens
-        category = np.asarray(placing.category_of, dtype=np.intp)[pieces]
-        parts = _by_category(charged, category, len(placing.categories))
-        again = np.zeros_like(parts)
-        if expired:
-            charged_again = placing.prompt.charges(usage, expired)
-            again = _by_category(charged_again, category, len(placing.categories))
-            again[0] = 0.0
-        met = np.flatnonzero(parts.any(axis=0))
-        sums = again.sum(axis=0)
-        if prices is None:
-            paid = paid_again = [None] * len(met)
-        else:
-            paid, paid_again = (prices @ parts)[met].tolist(), (prices @ again)[met].tolist()
-        columns = zip(
-            met.tolist(), parts[:, met].T.tolist(), paid, sums[met].tolist(), paid_again, strict=True
-        )
-        self.shares.extend(
-            ShareCost(asked.key, placing.categories[number], Parts(*own), *costs)
-            for number, own, *costs in columns
-        )
-
     def entries(self) -> list[EntryCost]:
         """Every emission of the context with what it cost."""
         found = []
-        totals = self._totals.T.tolist()
+        totals = self.meter.totals()
         for key, piece, size in self._placing.results:
             # those that came after the last request have no column
-            held = totals[piece] if piece < len(totals) else [0.0] * (PARTS + 4)
+            held = totals[piece] if piece < len(totals) else [0.0] * len(totals[0])
             *parts, requests, cost, unpriced, modelled = held
             found.append(EntryCost(key, size, int(requests), Parts(*parts), cost, unpriced, modelled))
         return found
-
-
-def _by_category(charged: Array, category: Indices, count: int) -> Array:
-    """Charges by category instead of by piece."""
-    return np.array([np.bincount(category, weights=row, minlength=count) for row in charged])
-
-
-def _vector(rates: Rates) -> Array:
-    """Prices in the order of the parts."""
-    return np.array([rates.read, rates.write_1h, rates.write_5m, rates.input])
 
 
 def _gap(before: Asked | None, asked: Asked) -> float | None:

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from dedupstats.economics.cost import bounds
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from dedupstats.economics.cost import Usage
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-PARTS = 4
-"""read, written for an hour, written for five minutes, uncached: rows of a matrix of charges"""
 
 
 class Kind(StrEnum):
@@ -39,6 +28,9 @@ class Kind(StrEnum):
 
 class Prompt:
     """Pieces end to end from position 0, each with a number that the caller gives.
+
+    Both lists grow in place; whatever else changes them makes new ones, so that who kept the old ones still
+    has what stood there.
 
     Attributes:
         pieces: Numbers of the pieces, in order.
@@ -62,11 +54,11 @@ class Prompt:
 
     def cut(self, end: float) -> None:
         """Cut everything beyond a position from the tail (2.2)."""
-        while self.pieces and self.edges[-2] >= end:
-            self.pieces.pop()
-            self.edges.pop()
-        if self.pieces:
-            self.edges[-1] = min(self.end, end)
+        if not self.pieces or end >= self.end:
+            return
+        left = sum(edge < end for edge in self.edges[:-1])
+        self.pieces = self.pieces[:left]
+        self.edges = [*self.edges[:left], end] if left else [0.0]
 
     def keep(self, pieces: Iterable[int]) -> None:
         """Keep these pieces alone; what stood behind a lost one moves up."""
@@ -89,27 +81,11 @@ class Prompt:
         if self.end > 0:
             factor = end / self.end
             self.edges = [edge * factor for edge in self.edges]
+            self.pieces = list(self.pieces)
             self.cut(end)
 
     def widen(self, piece: int, tokens: float) -> None:
         """Put tokens before everything else, in a piece that is the first one or becomes it."""
-        if not self.pieces or self.pieces[0] != piece:
-            self.pieces.insert(0, piece)
-            self.edges.insert(1, 0.0)
-        self.edges = [0.0, *(edge + tokens for edge in self.edges[1:])]
-
-    def charges(self, usage: Usage, until: float | None = None) -> Array:
-        """How a request charged each piece: tokens, one row a part (see `PARTS`), one column a piece (2.2).
-
-        The columns add up to the usage where the prompt is as long as it.
-
-        Args:
-            usage: The request's.
-            until: Only the positions before it; None: all.
-        """
-        edges = np.asarray(self.edges)
-        limits = np.asarray(bounds(usage))
-        if until is not None:
-            limits = np.minimum(limits, until)
-        charged: Array = np.diff(np.clip(edges, limits[:-1, None], limits[1:, None]), axis=1)
-        return charged
+        is_first = bool(self.pieces) and self.pieces[0] == piece
+        self.pieces = [*([] if is_first else [piece]), *self.pieces]
+        self.edges = [0.0, *(edge + tokens for edge in self.edges[1 if is_first else 0 :])]

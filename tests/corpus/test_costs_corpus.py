@@ -67,8 +67,8 @@ def test_the_shares_of_the_fact_sheet(store: Store) -> None:
         )
     )
     assert shares["floor"] == pytest.approx(0.336, abs=0.03)
-    assert shares["result"] == pytest.approx(0.359, abs=0.03)
+    # the sheet gives what is in no log to the results beside it: one empty result of 46,781 tokens, for one
+    assert shares["result"] + shares["meta"] == pytest.approx(0.359 + 0.014, abs=0.03)
     assert shares["output"] == pytest.approx(0.259, abs=0.03)
-    assert sum(shares[kind] for kind in ("user", "attachment", "meta", "summary")) == pytest.approx(
-        0.04, abs=0.03
-    )
+    others = sum(shares[kind] for kind in ("user", "attachment", "summary"))
+    assert others == pytest.approx(0.016 + 0.004 + 0.006, abs=0.02)
