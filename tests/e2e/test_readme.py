@@ -63,7 +63,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_pages_hold_commands() -> None:
     ours = [words for _, words in lines() if words[0] == "dedupstats"]
     assert len(ours) >= 10
-    assert {"import", "rates", "report", "sql", "export"} <= {words[1] for words in ours if len(words) > 1}
+    typed = {words[1] for words in ours if len(words) > 1}
+    assert {"import", "rates", "report", "sql", "export", "simulate"} <= typed
     assert blocks("python")
 
 
