@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dedupstats.policies.base import NEVER
 from dedupstats.report.model_replay import RevisionChange
-from dedupstats.report.replay_words import FORGETS_AND_LONG_NAMES
+from dedupstats.report.policy_words import FORGETS_AND_LONG_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedupstats.report import replay_words as words
+from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import Column, Section, Table, columns, names
 from dedupstats.report.model_replay import of_kind
 from dedupstats.report.outline_replay import HEADS, outcome, saved_of

@@ -256,7 +256,7 @@ def test_sql_to_stdout_and_to_a_file(home: Path, form: str) -> None:
     written = run(home, "sql", QUERY, "--format", form, "-o", f"sql.{form}")
     assert (shown.code, written.code, written.out) == (0, 0, "")
     assert (home / f"sql.{form}").read_bytes() == shown.data
-    counts = {"Bash": 45, "Read": 71}
+    counts = {"Bash": 49, "Read": 71}
     if form == "parquet":
         frame = pl.read_parquet(io.BytesIO(shown.data))
         found = dict(zip(frame["tool"], frame["n"], strict=True))
