@@ -136,7 +136,9 @@ def test_the_readme_shows_what_explain_prints(home: Path, tmp_path: Path) -> Non
     page = (ROOT / "README.md").read_text("utf-8").partition("## Why was this elided?")[2]
     shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[0]
     store = str(tmp_path / "demo.duckdb")
-    run = partial(subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8")
+    run = partial(
+        subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8", env=environment(home)
+    )
     run([sys.executable, "-m", "dedupstats", "import", str(home / "sample_data"), "--db", store])
     words = next(words for _, words in lines() if words[:3] == ["dedupstats", "explain", "--verdict"])
     printed = run([sys.executable, "-m", "dedupstats", *words[1:], "--db", store]).stdout
