@@ -21,6 +21,8 @@ from typer.testing import CliRunner
 
 from dedupstats.analytics import rates
 from dedupstats.analytics.replays import replay
+from dedupstats.analytics.spend import Spend
+from dedupstats.analytics.top import Dear
 from dedupstats.cli.app import app
 from dedupstats.ingest import import_paths
 from dedupstats.model import Class
@@ -309,10 +311,73 @@ def _type(annotation: str) -> str:
     return text + (" or null" if annotation.endswith(" | None") else "")
 
 
+_PRICES = """\
+## Prices of your own
+
+A TOML file that `DEDUPSTATS_PRICES` names, or `prices.toml` in the folder of settings (on Linux
+`~/.config/dedupstats`), goes before the price list. Rates are USD per million tokens; reads and writes of the
+cache that are left out cost what input costs.
+
+```toml
+[[price]]
+model = "private-x"     # the id as logged
+from = 2026-04-01       # optional: the first day (UTC)
+input = 5.0
+output = 25.0
+cache_read = 0.5
+cache_write_5m = 6.25
+cache_write_1h = 10.0
+
+[[price.above]]         # optional: what every token of a request with a larger prompt costs
+tokens = 200000
+input = 10.0
+output = 37.5
+```
+
+"""
+
+
+def spending() -> str:
+    """The columns of the flat forms of spend and top."""
+    parts = [
+        _SPEND_HEAD,
+        "| column | meaning |\n|---|---|",
+        *(f"| `{name}` | {text} |" for name, text in _SPEND.items()),
+        "\n### spend as JSON\n\nThe members of Spend, with `levels` (their words and errors) and `notes`.\n",
+        *_members(Spend),
+        "### top as CSV and Parquet\n\nOne row per result, dearest first.\n",
+        "| column | meaning |\n|---|---|",
+        *(f"| `{name}` | {text} |" for name, text in _attributes(inspect.getdoc(Dear) or "").items()),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+_SPEND_HEAD = """\
+### spend as CSV and Parquet
+
+One row per group, kind and tool; the rows of the input add up to it, `answers` stand beside it. Kinds are
+those of the view `request_share`.
+"""
+_SPEND = {
+    "BY": "name of the group, with `--by`; the column is called as the word after it",
+    "kind": "what stood in the prompts: floor, result, output ...; answers: what the model wrote",
+    "tool": "tool of the results; empty for other kinds",
+    "tokens": "tokens times requests that carried them; of answers: their tokens",
+    "priced_tokens": "those of requests with a price",
+    "usd": "list price in USD; empty: nothing of it has one",
+    "share_of_tokens": "of the group's input tokens, 0 to 1",
+    "share_of_usd": "of the group's input price, 0 to 1",
+    "again_tokens": "tokens that an expired cache made requests send once more at full price",
+    "again_usd": "what those cost",
+}
+
+
 def reference() -> str:
     """The whole page."""
     head = "# Reference\n\nMade by `make docs` from the code; do not edit.\n"
-    return f"{head}\n{commands()}\n{formats()}\n{policies()}\n{views()}".rstrip() + "\n"
+    parts = (head, commands(), formats(), spending(), _PRICES + policies(), views())
+    return "\n".join(parts).rstrip() + "\n"
 
 
 if __name__ == "__main__":

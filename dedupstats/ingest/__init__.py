@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats import history
 from dedupstats.errors import UnreadableUnitError
+from dedupstats.history.costs import is_priced, price_list, settle_costs
 from dedupstats.ingest.find import is_gone, real_path
 from dedupstats.ingest.plan import Plan, unreadable
 from dedupstats.ingest.summary import ImportSummary, Progress, Unreadable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from dedupstats.economics.prices import Prices
     from dedupstats.store import Store
 
 __all__ = ["ImportSummary", "import_paths"]
@@ -57,7 +59,7 @@ def import_paths(
         keep_targets: Store what calls are about (paths, commands); their hashes are stored anyhow.
         max_line_bytes: Longer lines are skipped and counted.
         progress: Called after each unit.
-        environment: Environment variables by which default places are found.
+        environment: Environment variables by which default places, and prices of your own, are found.
 
     Returns:
         What was found, read, skipped.
@@ -66,6 +68,7 @@ def import_paths(
         NothingFoundError: A path does not exist. That no log was found is no error here: see `files` of the
             summary.
         StoreError: The store cannot be written (a full disk, for one).
+        UsageError: The prices of your own cannot be read.
 
     Example:
         >>> from dedupstats.store import open_store
@@ -74,12 +77,14 @@ def import_paths(
         1
     """
     begun = time.monotonic()
-    run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), force=force)
+    environment = os.environ if environment is None else environment
+    prices = price_list(environment)
+    run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), prices, force=force)
     try:
         store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")
         with _no_collector(), ExitStack() as probes:
-            roots = run.plan.roots(paths, os.environ if environment is None else environment)
+            roots = run.plan.roots(paths, environment)
             run.read(run.plan.units(roots, probes), progress)
         run.finish()
     except WRITE_ERRORS as error:
@@ -91,8 +96,9 @@ def import_paths(
 class _Import:
     """One run of an import."""
 
-    def __init__(self, store: Store, reading: Reading, *, force: bool) -> None:
+    def __init__(self, store: Store, reading: Reading, prices: Prices, *, force: bool) -> None:
         self.store = store
+        self.prices = prices
         self.reading = reading
         self.summary = ImportSummary()
         self.sources: dict[str, Source] = {source.name: source for source in all_sources()}
@@ -181,8 +187,12 @@ class _Import:
                 store.query(_DROP_EMPTY_UNITS)
                 if store.is_stale:
                     history.complete(store)
+                    settle_costs(store, self.prices)
                     store.query("delete from raw.meta where key = 'stale'")
             store.checkpoint()
+        if not is_priced(store, self.prices):
+            with store.transaction():
+                settle_costs(store, self.prices)
         self._count_copies()
 
     def _gone_and_back(self) -> tuple[list[str], list[str]]:

@@ -189,3 +189,41 @@ create or replace view skipped as
 select s.unit_key, u.source, s.path, s.line, s.reason, s.records
 from raw.skipped s
 join raw.unit u using (unit_key);
+
+create or replace view request_cost as
+select r.request_key, r.context_key, r.session_key, r.session_id, r.source, r.context_kind, x.agent,
+    r.project, r.model, r.ts,
+    c.read_tokens + c.write_1h_tokens + c.write_5m_tokens + c.uncached_tokens as prompt_tokens,
+    c.read_tokens, c.write_1h_tokens, c.write_5m_tokens, c.uncached_tokens, c.input_usd,
+    c.output_tokens, c.is_output_known, c.output_usd, c.is_modelled, c.is_expired
+from derived.request_cost c
+join request r using (request_key)
+join raw.context x on x.context_key = r.context_key;
+
+create or replace view request_share as
+select s.request_key, s.kind, s.label,
+    s.read_tokens + s.write_1h_tokens + s.write_5m_tokens + s.uncached_tokens as tokens,
+    s.read_tokens, s.write_1h_tokens, s.write_5m_tokens, s.uncached_tokens, s.usd, s.again_tokens,
+    s.again_usd
+from derived.request_share s;
+
+create or replace view emission_cost as
+select e.emission_key, coalesce(d.copy_of, e.emission_key) as original_key, e.tokens, e.level,
+    e.class_tokens, e.requests,
+    e.read_tokens + e.write_1h_tokens + e.write_5m_tokens + e.uncached_tokens as carried_tokens,
+    e.read_tokens, e.write_1h_tokens, e.write_5m_tokens, e.uncached_tokens, e.usd, e.unpriced_tokens,
+    e.modelled_tokens
+from derived.emission_cost e
+join derived.emission d using (emission_key);
+
+create or replace view calibration as
+select e.model, e.tool, count(*) as results, count(distinct e.session_key) as sessions,
+    sum(e.bytes) / sum(c.tokens) as bytes_per_token,
+    median((e.bytes + 3) // 4 / c.tokens - 1) as bytes4_error,
+    median(c.class_tokens / c.tokens - 1) as class_error,
+    median(abs(c.class_tokens / c.tokens - 1)) as class_median_error,
+    quantile_cont(abs(c.class_tokens / c.tokens - 1), 0.9) as class_p90_error
+from derived.emission_cost c
+join emission e using (emission_key)
+where c.level = 0 and not e.is_copy and e.bytes >= 400 and e.class <> 'image' and c.tokens > 0
+group by all;

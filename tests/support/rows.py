@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dedupstats import history
+from dedupstats.economics.prices import Prices
+from dedupstats.history.costs import settle_costs
 from dedupstats.model import Context, ContextKind, Emission
 from dedupstats.sources.base import Names, hash64
 from dedupstats.sources.measure import measure
@@ -93,3 +95,4 @@ def fill(
         store.append("raw.tool", [(key, *tool) for key, tool in NAMES.tools.items()])
         store.append("raw.name", list(NAMES.texts.items()))
         history.complete(store)
+        settle_costs(store, Prices())

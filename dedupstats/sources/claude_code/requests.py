@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Whole = int | None
 
+_BYTES_PER_TOKEN = 6
+"""Visible bytes that a token of a final output count stands for at most."""
 COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 """members of a usage, and of its split of cache writes, that count with their maximum"""
@@ -41,6 +43,7 @@ class Draft:
     calls = 0
     hidden = 0
     cost: float | None = None
+    has_grown = False
 
     def __init__(
         self,
@@ -75,11 +78,13 @@ class Draft:
         if known is None:
             self.usage = usage
         elif usage != known:
+            before = known.output_tokens
             _raise(known, usage, COUNTS)
             if known.cache_creation is None:
                 known.cache_creation = usage.cache_creation
             elif usage.cache_creation is not None:
                 _raise(known.cache_creation, usage.cache_creation, SPLIT)
+            self.has_grown = self.has_grown or (before is not None and known.output_tokens != before)
 
     def record(self, emissions_before: int | None = None) -> Request:
         """The finished request.
@@ -99,9 +104,7 @@ class Draft:
                 self.stop_key,
                 self._version_key,
                 *(_NOTHING if self.usage is None else _tokens(self.usage)),
-                # a message without a stop reason was cut off while it was streamed: its output count is a
-                # placeholder (claude-code.md section 3)
-                self.stop_key is not None,
+                self.stop_key is not None or self._is_plausible(),
                 self.text_bytes,
                 self.thinking_bytes,
                 self.tool_bytes,
@@ -111,6 +114,17 @@ class Draft:
                 *self._marks,
             ),
         )
+
+    def _is_plausible(self) -> bool:
+        """Whether the output count of a message without a stop reason is final all the same.
+
+        Such a message may hold the first count of a stream, a placeholder (claude-code.md section 3). One
+        that grew from row to row and is in proportion to what is visible is none (token-economics.md 1.2).
+        """
+        if not self.has_grown or self.usage is None:
+            return False
+        visible = self.text_bytes + self.thinking_bytes + self.tool_bytes
+        return (self.usage.output_tokens or 0) * _BYTES_PER_TOKEN >= visible
 
     @property
     def emissions_before(self) -> int:

@@ -92,6 +92,26 @@ def test_placeholder_output(tmp_path: Path) -> None:
     assert (request.output_tokens, request.output_known) == (1, False)
 
 
+@pytest.mark.parametrize(
+    ("counts", "answer", "is_known"),
+    [
+        ((1, 1), "x" * 60, False),  # it never grew: the first count of a stream
+        ((1, 10), "x" * 61, False),  # it grew, and is too small for what is visible
+        ((1, 10), "x" * 60, True),
+        ((10, 1), "x" * 6, False),
+    ],
+)
+def test_output_that_grew_is_known(
+    tmp_path: Path, counts: tuple[int, int], answer: str, *, is_known: bool
+) -> None:
+    """token-economics.md 1.2: without a stop reason, a count that grew to a sixth of the bytes or more."""
+    t = Transcript()
+    t.say("", "m1", usage=(10, 0, 0, counts[0]), stop=None)
+    t.say(answer, "m1", usage=(10, 0, 0, counts[1]), stop=None)
+    (request,) = of(Request, read(tmp_path, t))
+    assert (request.output_tokens, request.output_known) == (max(counts), is_known)
+
+
 def test_no_request_id(tmp_path: Path) -> None:
     """D02."""
     t = Transcript()

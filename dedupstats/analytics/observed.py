@@ -1,0 +1,242 @@
+"""What engines that already run have done: markers found in the logs, and whether the model fetched again.
+
+A marker is a result of class `stub`: the host showed it in place of a text. Whether markers backfire is told
+by q, the share of them after which the same target was read again, against identical full repeats, after
+which nothing had been kept from the model (token-economics.md 7.6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dedupstats.analytics.intervals import clopper_pearson
+from dedupstats.analytics.spend import exact_sum
+from dedupstats.analytics.window import Window
+from dedupstats.economics.rebound import break_even, expected_saving
+from dedupstats.history.costs import basis
+
+if TYPE_CHECKING:
+    from dedupstats.store import Store
+
+WITHIN = 10
+"""Requests after a marker in which reading the same target again counts as its consequence (7.6)."""
+
+SHARES = (0.0, 0.1, 0.3)
+"""Values of q for which the expected saving is told beside the observed one (7.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How often the same target was read again.
+
+    Attributes:
+        found: So many times.
+        of: Of so many.
+        sessions: In so many sessions.
+        low: Lower bound of the share, Clopper-Pearson, 95 %.
+        high: Upper bound.
+    """
+
+    found: int
+    of: int
+    sessions: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float | None:
+        """The share; None without any."""
+        return self.found / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """The markers of one source.
+
+    Attributes:
+        source: Name of the source.
+        markers: How many.
+        sound: A full copy of what they stand for was in sight of their context.
+        gone: It had been in their context and had left sight.
+        unknown: No earlier full result of the same call is in the context's log.
+        tokens: Tokens of the markers themselves.
+        saved_tokens: First-pass tokens of the results they stand for, less their own; of `sound` and `gone`.
+        saved_usd: The same as carrying cost in USD; None: nothing of it has a price.
+        trip_usd: What one more round trip of each would have cost: its own request once more.
+        after_marker: How often the target was read again after a marker.
+        after_repeat: The control: the same after an identical full repeat.
+        break_even: Share of markers fetched again at which they save nothing; None: no price.
+        expected_usd: Expected saving by assumed share fetched again (`0.1`); empty without a price.
+    """
+
+    source: str
+    markers: int
+    sound: int
+    gone: int
+    unknown: int
+    tokens: float
+    saved_tokens: float
+    saved_usd: float | None
+    trip_usd: float
+    after_marker: Again
+    after_repeat: Again
+    break_even: float | None
+    expected_usd: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RtkRecoveries:
+    """What RTK's own history tells.
+
+    Attributes:
+        commands: Commands that it ran.
+        recoveries: Those by which full output was asked for (`rtk proxy`, `rtk bypass`).
+        outputs: Outputs that its dedup recorded.
+        met_again: How often one of them was met again.
+    """
+
+    commands: int
+    recoveries: int
+    outputs: int
+    met_again: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What engines that already run have done.
+
+    Attributes:
+        engines: One per source that has markers or identical repeats, by name.
+        rtk: RTK's own counts.
+        basis: Where prices are from, with their date.
+        window: What was counted.
+    """
+
+    engines: tuple[Markers, ...]
+    rtk: RtkRecoveries
+    basis: str | None
+    window: Window
+
+
+_FOLLOWED = f"""
+with numbered as (
+    select context_key, emissions_before,
+        row_number() over (partition by context_key order by emissions_before, line) as number
+    from request
+),
+placed as (
+    select e.*, coalesce(n.number, 0) as number
+    from emission e
+    asof left join numbered n on n.context_key = e.context_key and n.emissions_before <= e.ordinal
+),
+judged as (
+    select p.*, p.class = 'stub' as is_marker,
+        exists (
+            select 1 from placed later
+            where later.context_key = p.context_key and later.ordinal > p.ordinal
+                and later.tool = p.tool and later.target_sha64 = p.target_sha64
+                and later.number - p.number between 1 and {WITHIN}
+                and (p.left_at is null or later.ordinal < p.left_at)
+                and not exists (
+                    -- behind an edit of the target, reading it again is no rebound
+                    select 1 from placed edit
+                    where edit.context_key = p.context_key and edit.target_sha64 = p.target_sha64
+                        and edit.ordinal > p.ordinal and edit.ordinal < later.ordinal
+                        and edit.read_only <> 'yes'
+                )
+        ) as is_again
+    from placed p
+    left join emission_repeat r using (emission_key)
+    where not p.is_copy and (p.class = 'stub' or (r.repeat_in_sight and p.read_only = 'yes'))
+)
+"""
+
+_RATES = """
+select source, is_marker, count(*) filter (is_again), count(*), count(distinct session_key)
+from judged where target_sha64 is not null and {where} group by all order by all
+"""
+
+_PRICED = "w.emission_key is not null and r.input_usd is not null"
+"""what the expected saving is about: markers with a known original, of a request with a price"""
+
+_MARKERS = f"""
+, anchored as (
+    select j.*, a.emission_key as anchor_key, a.left_at as anchor_left
+    from judged j
+    asof left join (
+        select * from emission
+        where class in ('text', 'truncated') and not is_error and call_key is not null
+    ) a on a.context_key = j.context_key and a.call_key = j.call_key and a.ordinal < j.ordinal
+    where j.is_marker
+)
+select m.source, count(*),
+    count(*) filter (m.anchor_key is not null and (m.anchor_left is null or m.anchor_left > m.ordinal)),
+    count(*) filter (m.anchor_left <= m.ordinal), count(*) filter (m.anchor_key is null),
+    {exact_sum("c.tokens")}, {exact_sum("w.tokens - c.tokens")},
+    {exact_sum("c.usd", _PRICED)}, {exact_sum("c.usd * w.tokens / greatest(c.tokens, 1)", _PRICED)},
+    {exact_sum("r.input_usd + r.output_usd", _PRICED)}, count(*) filter ({_PRICED})
+from anchored m
+join emission_cost c using (emission_key)
+left join emission_cost w on w.emission_key = m.anchor_key
+left join request_cost r on r.request_key = m.request_key
+where m.emission_key in (select emission_key from emission where {{where}})
+group by all order by all
+"""
+
+
+def observed(store: Store, *, window: Window | None = None) -> Observed:
+    """Markers that hosts and engines left in the logs, their verdicts, and what came after them.
+
+    Args:
+        store: An open store; reading is enough.
+        window: Which results to judge.
+
+    Example:
+        >>> from dedupstats.store import open_store
+        >>> with open_store(":memory:") as store:
+        ...     observed(store).engines
+        ()
+    """
+    window = window or Window()
+    where, values = window.where()
+    rates: dict[tuple[str, bool], Again] = {}
+    for source, is_marker, again, of, sessions in store.query(_FOLLOWED + _RATES.format(where=where), values):
+        rates[source, is_marker] = Again(again, of, sessions, *clopper_pearson(again, of))
+    counts = {row[0]: row[1:] for row in store.query(_FOLLOWED + _MARKERS.format(where=where), values)}
+    sources = sorted({source for source, _ in rates} | counts.keys())
+    return Observed(
+        tuple(_markers(source, counts.get(source), rates) for source in sources),
+        _rtk(store),
+        basis(store),
+        window,
+    )
+
+
+def _markers(source: str, row: tuple[Any, ...] | None, rates: dict[tuple[str, bool], Again]) -> Markers:
+    nothing = Again(0, 0, 0, 0.0, 1.0)
+    count, sound, gone, unknown, tokens, saved, marker, whole, trip, priced = row or (0,) * 10
+    costs = (whole, marker, trip)
+    return Markers(
+        source=source,
+        markers=count,
+        sound=sound,
+        gone=gone,
+        unknown=unknown,
+        tokens=float(tokens),
+        saved_tokens=float(saved),
+        saved_usd=whole - marker if priced else None,
+        trip_usd=float(trip),
+        after_marker=rates.get((source, True), nothing),
+        after_repeat=rates.get((source, False), nothing),
+        break_even=break_even(*costs) if priced else None,
+        expected_usd={str(share): expected_saving(*costs, share) for share in SHARES} if priced else {},
+    )
+
+
+def _rtk(store: Store) -> RtkRecoveries:
+    ((commands, recoveries),) = store.query("select count(*), count(*) filter (is_recovery) from rtk_command")
+    ((outputs, again),) = store.query(
+        "select count(*), coalesce(sum(greatest(emit_count - 1, 0)), 0)::bigint from rtk_output"
+    )
+    return RtkRecoveries(commands, recoveries, outputs, again)

@@ -1,0 +1,107 @@
+"""What happened in a context, in order: what entered, what left sight, what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dedupstats.economics.families import Visible
+from dedupstats.economics.tokens import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dedupstats.economics.cost import Usage
+    from dedupstats.economics.prompt import Kind
+    from dedupstats.economics.tokens import Entry
+
+
+class Asked(NamedTuple):
+    """A request."""
+
+    key: int
+    at: int | None
+    """microseconds UTC"""
+    model: str | None
+    tier: str | None
+    usage: Usage | None
+    """None: the log does not tell"""
+    output: int | None
+    is_output_known: bool
+    visible: Visible
+    is_billed: bool
+    """False for the copy of a request that another context pays for: it tells what stood in the prompt"""
+
+
+class Entered(NamedTuple):
+    """A tool result, or a text that entered otherwise."""
+
+    key: int | None
+    """key of the emission; None: no tool result"""
+    ordinal: int | None
+    kind: Kind
+    label: str | None
+    """tool, or type of the attachment"""
+    entry: Entry
+
+
+class Left(NamedTuple):
+    """A boundary: what stood before it leaves sight."""
+
+    clears: bool
+    """a compaction or clear, which removes all but the ordinals; else only they are removed"""
+    is_rewind: bool
+    """what stood behind the first one removed was on the abandoned branch, and goes too"""
+    ordinals: frozenset[int]
+
+
+Event = Asked | Entered | Left
+
+
+class Leg(NamedTuple):
+    """What lies between two requests of a context."""
+
+    before: Asked | None
+    entered: list[Entered]
+    left: list[tuple[int, Left]]
+    """boundaries, each with how much had entered before it"""
+    after: Asked | None
+
+
+def legs(events: Iterable[Event]) -> Iterator[Leg]:
+    """The events of a context, cut at its requests; the last leg has no request behind it."""
+    before: Asked | None = None
+    entered: list[Entered] = []
+    left: list[tuple[int, Left]] = []
+    for event in events:
+        if isinstance(event, Entered):
+            entered.append(event)
+        elif isinstance(event, Left):
+            left.append((len(entered), event))
+        else:
+            yield Leg(before, entered, left, event)
+            before, entered, left = event, [], []
+    yield Leg(before, entered, left, None)
+
+
+def step_of(leg: Leg, entered: list[Entered] | None = None) -> Step:
+    """The leg as a step to be measured (token-economics.md 5.1); its growth is None where nothing can be.
+
+    Args:
+        leg: The leg.
+        entered: What entered and is in sight, if that is not all of the leg.
+    """
+    before, after = leg.before, leg.after
+    growth = None
+    if (
+        before is not None
+        and after is not None
+        and before.usage is not None
+        and after.usage is not None
+        and before.model == after.model
+        and not leg.left
+    ):
+        growth = after.usage.prompt - before.usage.prompt
+    entries = [one.entry for one in (leg.entered if entered is None else entered)]
+    if before is None:
+        return Step(growth, 0, True, Visible(), entries)
+    return Step(growth, before.output, before.is_output_known, before.visible, entries)

@@ -1,0 +1,305 @@
+"""What requests and emissions cost: rows go through the economics and come back as tables of `derived`.
+
+Figures depend on the price list, so the store notes which one they are from; `refresh` makes them anew when
+that is another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dedupstats.economics.carry import carry, exact_ratios
+from dedupstats.economics.cost import Usage
+from dedupstats.economics.events import Asked, Entered, Left
+from dedupstats.economics.families import Counts, Visible
+from dedupstats.economics.prices import Prices, parse_overrides
+from dedupstats.economics.prompt import Kind
+from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
+from dedupstats.errors import UsageError
+from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dedupstats.economics.carry import ContextCost
+    from dedupstats.economics.events import Event
+    from dedupstats.store import Store
+
+VARIABLE = "DEDUPSTATS_PRICES"
+REVISION = 2
+"""Of the rules here and in the economics: a store with figures of another one gets new ones."""
+
+USD = 1e-6
+"""a millionth of a dollar, in which the economics counts"""
+
+_ROWS = 20_000
+"""rows of a chunk of sessions: what is in memory at once"""
+_FALLBACK = datetime(2026, 11, 1, tzinfo=UTC)
+"""when requests are priced if no record of the store has a time"""
+
+
+def price_list(environment: Mapping[str, str] | None = None) -> Prices:
+    """The price list: genai-prices, with the user's own prices on top if there is a file of them.
+
+    Args:
+        environment: Environment variables; `DEDUPSTATS_PRICES` names the file; else `dedupstats/prices.toml`
+            in the folder of settings is read if it is there.
+
+    Raises:
+        UsageError: The file that the variable names cannot be read, or what it says makes no sense.
+    """
+    environment = os.environ if environment is None else environment
+    named = environment.get(VARIABLE)
+    if named:
+        path = Path(named).expanduser()
+    else:
+        from platformdirs import user_config_path
+
+        path = user_config_path("dedupstats", appauthor=False) / "prices.toml"
+        # a folder that may not be read is none: not an error
+        if not os.path.isfile(path):  # noqa: PTH113
+            return Prices()
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no UTF-8"
+        raise UsageError(f"cannot read the prices {path}: {reason}", f"check {VARIABLE}") from error
+    return Prices(parse_overrides(text, str(path)))
+
+
+def stamp(prices: Prices) -> str:
+    """What figures of these prices and of these rules are marked with."""
+    return f"{REVISION} {prices.stamp}"
+
+
+def basis(store: Store) -> str | None:
+    """Where the prices of the store's figures are from, in words; None: it has no figures yet."""
+    found = store.query("select value from raw.meta where key = 'price_basis'")
+    return found[0][0] if found else None
+
+
+def is_priced(store: Store, prices: Prices) -> bool:
+    """Whether the figures of the store are of these prices."""
+    return store.query("select value from raw.meta where key = 'prices'") == [(stamp(prices),)]
+
+
+def settle_costs(store: Store, prices: Prices) -> None:
+    """Fill `derived.request_cost`, `derived.request_share` and `derived.emission_cost`.
+
+    In the transaction that is open; copies, sessions and requests must be settled.
+    """
+    for table in ("request_cost", "request_share", "emission_cost"):
+        store.query(f"delete from derived.{table}")
+    newest = store.query("select max(ts) from raw.request")[0][0]
+    undated = _FALLBACK if newest is None else datetime.fromtimestamp(newest / 1e6, UTC)
+    for sessions in _chunks(store):
+        rows = _Rows()
+        for contexts in _sessions(store, sessions):
+            factor = session_factor([ratio for one in contexts for ratio in exact_ratios(one.events)])
+            for one in contexts:
+                rows.take(carry(one.events, prices, undated=undated, factor=factor, is_side=one.is_side))
+        rows.append(store)
+    store.query("delete from raw.meta where key in ('prices', 'price_basis')")
+    store.query(
+        "insert into raw.meta values ('prices', ?), ('price_basis', ?)", [stamp(prices), prices.basis]
+    )
+
+
+class ContextEvents(NamedTuple):
+    """A context's events, in order."""
+
+    context_key: int
+    is_side: bool
+    events: list[Event]
+
+
+def session_events(store: Store) -> Iterator[list[ContextEvents]]:
+    """The events of every session, context by context: for measurements of the rules themselves."""
+    for sessions in _chunks(store):
+        yield from _sessions(store, sessions)
+
+
+# -- from rows to events -------------------------------------------------------------------------------------
+
+
+def _chunks(store: Store) -> Iterator[list[int]]:
+    """Session keys, so many at once that their rows fit in memory."""
+    sizes = store.query(
+        """
+        select c.session_key, count(*) from raw.context c
+        join (select context_key from raw.request union all select context_key from raw.emission
+            union all select context_key from raw.entered) using (context_key)
+        group by all order by all
+        """
+    )
+    chunk: list[int] = []
+    rows = 0
+    for key, count in sizes:
+        chunk.append(key)
+        rows += count
+        if rows >= _ROWS:
+            yield chunk
+            chunk, rows = [], 0
+    if chunk:
+        yield chunk
+
+
+_CONTEXTS = """
+select c.session_key, c.context_key, c.kind from raw.context c
+where c.session_key in (select session_key from costed) order by all
+"""
+_REQUESTS = """
+select r.context_key, r.emissions_before, r.line, r.request_key, r.ts, model.text, tier.text,
+    d.input_tokens, d.cache_read_tokens, d.cache_write_5m_tokens, d.cache_write_1h_tokens,
+    d.output_tokens, d.output_known, r.text_bytes, r.tool_input_bytes, r.thinking_bytes, r.calls,
+    r.hidden_thinking, d.context_key = r.context_key
+from raw.request r
+join derived.request d using (request_key)
+join raw.context c on c.context_key = r.context_key
+left join raw.name model on model.name_key = r.model_key
+left join raw.name tier on tier.name_key = r.tier_key
+where c.session_key in (select session_key from costed)
+order by r.context_key, r.emissions_before, r.line, r.request_key
+"""
+_EMISSIONS = """
+select e.context_key, e.ordinal, e.line, e.emission_key, t.name, e.class, e.bytes, e.letters, e.digits,
+    e.newlines, e.other_ascii, e.non_ascii
+from raw.emission e
+join raw.context c using (context_key)
+join raw.tool t using (tool_key)
+where c.session_key in (select session_key from costed)
+order by e.context_key, e.ordinal
+"""
+_ENTERED = """
+select e.context_key, e.emissions_before, e.line, e.kind, type.text, e.bytes, e.letters, e.digits,
+    e.newlines, e.other_ascii, e.non_ascii
+from raw.entered e
+join raw.context c using (context_key)
+left join raw.name type on type.name_key = e.type_key
+where c.session_key in (select session_key from costed)
+order by e.context_key, e.emissions_before, e.line, e.kind, type.text, e.bytes
+"""
+_BOUNDARIES = """
+select b.context_key, b.at_ordinal, b.line, b.kind, b.kept, b.removed
+from raw.boundary b
+join raw.context c using (context_key)
+where c.session_key in (select session_key from costed)
+order by b.context_key, b.at_ordinal, b.line, b.kind
+"""
+
+_CLEARS = (BoundaryKind.COMPACTION, BoundaryKind.CLEAR)
+_KINDS = {
+    EnteredKind.USER: Kind.USER,
+    EnteredKind.ATTACHMENT: Kind.ATTACHMENT,
+    EnteredKind.SUMMARY: Kind.SUMMARY,
+    EnteredKind.SYSTEM: Kind.META,
+}
+
+# Within a context: by the results before it, then by line; a result stands behind what has as many before it.
+# On one line, what leaves sight goes first: the row of a summary is the boundary itself in some versions.
+_LEFT, _ENTRY, _ASKED = range(3)
+_Placed = tuple[int, bool, int, int, int, Any]
+
+
+def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextEvents]]:
+    store.query("create or replace temp table costed (session_key bigint)")
+    store.append("costed", [(key,) for key in keys])
+    placed: defaultdict[int, list[_Placed]] = defaultdict(list)
+    for context, before, line, *rest in store.query(_REQUESTS):
+        own = placed[context]
+        own.append((before, False, line, _ASKED, len(own), _asked(rest)))
+    for context, ordinal, line, key, tool, klass, *counts in store.query(_EMISSIONS):
+        entry = Entry(Counts(*counts), is_result=True, is_image=klass == Class.IMAGE)
+        own = placed[context]
+        own.append((ordinal, True, line, _ENTRY, len(own), Entered(key, ordinal, Kind.RESULT, tool, entry)))
+    for context, before, line, kind, label, *counts in store.query(_ENTERED):
+        is_attachment = kind == EnteredKind.ATTACHMENT
+        extra = EXTRAS.get(label) if is_attachment else None
+        entry = Entry(Counts(*counts), is_result=False, extra=extra, is_whole=kind == EnteredKind.USER)
+        one = Entered(None, None, _KINDS[EnteredKind(kind)], label if is_attachment else None, entry)
+        own = placed[context]
+        own.append((before, False, line, _ENTRY, len(own), one))
+    for context, ordinal, line, kind, kept, removed in store.query(_BOUNDARIES):
+        clears = kind in _CLEARS
+        left = Left(clears, kind == BoundaryKind.REWIND, ordinals(kept if clears else removed))
+        own = placed[context]
+        own.append((ordinal, False, line, _LEFT, len(own), left))
+    sessions: defaultdict[int, list[ContextEvents]] = defaultdict(list)
+    for session, context, kind in store.query(_CONTEXTS):
+        if context in placed:
+            events = [event for *_, event in sorted(placed[context], key=lambda one: one[:5])]
+            sessions[session].append(ContextEvents(context, kind == ContextKind.SIDE, events))
+    yield from sessions.values()
+
+
+def _asked(row: list[Any]) -> Asked:
+    key, at, model, tier, *rest = row
+    usage, output, is_known, visible, is_billed = rest[:4], rest[4], rest[5], rest[6:11], rest[11]
+    uncached, read, short, long = (value or 0 for value in usage)
+    is_told = any(usage)
+    return Asked(
+        key,
+        at,
+        model,
+        tier,
+        Usage(uncached, read, short, long) if is_told else None,
+        output,
+        bool(is_known) and output is not None,
+        Visible(*visible),
+        bool(is_billed),
+    )
+
+
+def ordinals(ranges: str | None) -> frozenset[int]:
+    """The ordinals of a boundary as it stores them.
+
+    Example:
+        >>> sorted(ordinals("0-3,7")), ordinals(None)
+        ([0, 1, 2, 3, 7], frozenset())
+    """
+    found: set[int] = set()
+    for part in (ranges or "").split(","):
+        first, _, last = part.partition("-")
+        if first:
+            found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+# -- from figures to rows ------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """Rows of the three tables."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[Any, ...]] = []
+        self.shares: list[tuple[Any, ...]] = []
+        self.emissions: list[tuple[Any, ...]] = []
+
+    def take(self, cost: ContextCost) -> None:
+        """Take in a context's figures."""
+        for one in cost.requests:
+            paid = (_usd(one.input_cost), float(one.output), one.is_output_known, _usd(one.output_cost))
+            self.requests.append((one.key, *map(float, one.parts), *paid, one.is_modelled, one.is_expired))
+        for share in cost.shares:
+            kind, label = share.category
+            paid_again = (_usd(share.cost), share.again, _usd(share.again_cost))
+            self.shares.append((share.key, kind.value, label, *map(float, share.parts), *paid_again))
+        for entry in cost.entries:
+            size = (float(entry.size.tokens), int(entry.size.level), float(entry.size.by_classes))
+            carried = (*map(float, entry.parts), entry.cost * USD, entry.unpriced, entry.modelled)
+            self.emissions.append((entry.key, *size, entry.requests, *carried))
+
+    def append(self, store: Store) -> None:
+        """Write them."""
+        store.append("derived.request_cost", self.requests)
+        store.append("derived.request_share", self.shares)
+        store.append("derived.emission_cost", self.emissions)
+
+
+def _usd(cost: float | None) -> float | None:
+    return None if cost is None else cost * USD

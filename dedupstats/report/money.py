@@ -1,0 +1,70 @@
+"""Money, tokens and how they are known, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dedupstats.economics.tokens import BANDS, Level
+from dedupstats.report import text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def usd(amount: float | None) -> str:
+    """Dollars: whole from 100 on, cents from 10 cents on, else two digits; nothing known is no zero.
+
+    Example:
+        >>> usd(312.4), usd(3.456), usd(0.01234), usd(0.0), usd(-2.5), usd(None)
+        ('$312', '$3.46', '$0.012', '$0', '-$2.50', 'no price')
+    """
+    if amount is None:
+        return "no price"
+    size = abs(amount)
+    sign = "-" if amount < 0 else ""
+    if size >= 100:  # noqa: PLR2004
+        return f"{sign}${size:,.0f}"
+    if size >= 0.0995:  # noqa: PLR2004
+        return f"{sign}${size:.2f}"
+    return f"{sign}${size:.2g}" if size >= 1e-4 else "$0" if not size else f"{sign}<$0.0001"  # noqa: PLR2004
+
+
+def tokens(number: float) -> str:
+    """Tokens to three digits.
+
+    Example:
+        >>> tokens(67_558_349.8), tokens(17_492), tokens(646.9), tokens(999_600)
+        ('67.6 M', '17.5 k', '647', '1.00 M')
+    """
+    # what would be rounded up to 1,000 belongs to the next unit
+    for least, unit, name in ((999_500, 1_000_000, "M"), (999.5, 1_000, "k")):
+        if abs(number) >= least:
+            value = number / unit
+            digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0  # noqa: PLR2004
+            return f"{value:,.{digits}f} {name}"
+    return f"{number:,.0f}"
+
+
+def known_by(by_level: Mapping[int, float]) -> str:
+    """The mix of levels of some tokens, with the error band of each (token-economics.md 5.4).
+
+    Example:
+        >>> known_by({0: 75.0, 3: 25.0})
+        '75.0 % measured, 25.0 % estimated by model family (median error 8 %, 90 % within 28 %)'
+    """
+    whole = sum(by_level.values())
+    if not whole:
+        return "none"
+    parts = []
+    for level in Level:
+        part = by_level.get(level, 0.0)
+        band = BANDS[level]
+        if not part:
+            continue
+        error = ""
+        if level is Level.UNKNOWN:
+            error = " (25 to 52 % low)"
+        elif band.most:
+            error = f" (median error {100 * band.median:.0f} %, 90 % within {100 * band.most:.0f} %)"
+        parts.append(f"{text.percent(part / whole)} {band.words}{error}")
+    return ", ".join(parts)

@@ -1,0 +1,76 @@
+"""Contexts to cost, built in few words; and a reading of a prompt, position by position."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from dedupstats.economics.cost import Usage
+from dedupstats.economics.events import Asked, Entered
+from dedupstats.economics.families import Counts, Visible
+from dedupstats.economics.prices import Prices, parse_overrides
+from dedupstats.economics.prompt import Kind
+from dedupstats.economics.tokens import Entry
+
+if TYPE_CHECKING:
+    from dedupstats.economics.prices import Rates
+
+SECOND = 1_000_000
+UNDATED = datetime(2026, 10, 1, tzinfo=UTC)
+PRICES = Prices(
+    parse_overrides(
+        '[[price]]\nmodel = "hand"\ninput = 3\noutput = 15\n'
+        "cache_read = 0.3\ncache_write_5m = 3.75\ncache_write_1h = 6\n"
+    )
+)
+"""those of the hand vectors (token-economics.md 8), for the model `hand`"""
+
+
+def asked(
+    key: int,
+    usage: tuple[float, float, float, float] | None,
+    output: int | None,
+    *,
+    model: str | None = "hand",
+    seconds: float | None = None,
+    is_known: bool = True,
+    is_billed: bool = True,
+    visible: Visible | None = None,
+) -> Asked:
+    """A request; usage is uncached, read, written 5 min, written 1 h."""
+    return Asked(
+        key,
+        None if seconds is None else int(seconds * SECOND),
+        model,
+        None,
+        None if usage is None else Usage(*usage),
+        output,
+        is_known,
+        visible or Visible(),
+        is_billed,
+    )
+
+
+def result(key: int, size: int = 400, ordinal: int | None = None, label: str = "Read") -> Entered:
+    """A tool result, its key also its ordinal."""
+    return Entered(key, key if ordinal is None else ordinal, Kind.RESULT, label, Entry(Counts(size), True))
+
+
+def text(size: int = 400, kind: Kind = Kind.USER) -> Entered:
+    """A text that entered otherwise."""
+    return Entered(None, None, kind, None, Entry(Counts(size), False))
+
+
+def by_position(usage: Usage, rates: Rates, low: int, high: int) -> float:
+    """Cost of whole positions, one by one (2.2), µ$."""
+    cost = 0.0
+    for position in range(low, high):
+        if position < usage.read:
+            cost += rates.read
+        elif position < usage.read + usage.write_1h:
+            cost += rates.write_1h
+        elif position < usage.read + usage.write_1h + usage.write_5m:
+            cost += rates.write_5m
+        else:
+            cost += rates.input
+    return cost

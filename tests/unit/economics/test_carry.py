@@ -1,0 +1,317 @@
+"""Hand vectors 1 to 4, 6, 9, 14 of token-economics.md 8, and invariants of attribution and of leaving out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.economics import PRICES, UNDATED, asked, by_position, result, text
+
+from dedupstats.economics.carry import ContextCost, EntryCost, carry, exact_ratios
+from dedupstats.economics.cost import (
+    Carried,
+    Charge,
+    EntryElision,
+    Parts,
+    Usage,
+    all_hit_cost,
+    modelled_usage,
+    parts_between,
+)
+from dedupstats.economics.events import Asked, Left
+from dedupstats.economics.families import Visible
+from dedupstats.economics.prices import Rates
+from dedupstats.economics.prompt import Kind
+from dedupstats.economics.tokens import Level
+
+if TYPE_CHECKING:
+    from dedupstats.economics.events import Event
+
+A, B, C = 0, 1, 2
+RATES = Rates(3, 0.3, 3.75, 6, 15)
+COMPACTION = Left(clears=True, is_rewind=False, ordinals=frozenset())
+
+
+def session_t(
+    last: tuple[float, float, float, float] = (10, 7_990, 500, 0), *, third: str = "hand", gap: float = 10
+) -> list[Event]:
+    return [
+        asked(1, (10, 0, 4_990, 0), 200, seconds=0),
+        result(A, 5_400),
+        asked(2, (10, 4_990, 2_000, 0), 100, seconds=10),
+        result(B, 1_200),
+        result(C, 600),
+        asked(3, (10, 6_990, 1_000, 0), 50, seconds=20, model=third),
+        text(),
+        asked(4, last, 60, seconds=20 + gap),
+    ]
+
+
+def cost(events: list[Event]) -> ContextCost:
+    return carry(events, PRICES, undated=UNDATED)
+
+
+def entry(found: ContextCost, key: int) -> EntryCost:
+    (one,) = [one for one in found.entries if one.key == key]
+    return one
+
+
+def test_vector_1_first_pass() -> None:
+    found = cost(session_t())
+    assert [(one.key, one.size.tokens, one.size.level) for one in found.entries] == [
+        (A, 1_800, Level.EXACT),
+        (B, 600, Level.SPLIT),
+        (C, 300, Level.SPLIT),
+    ]
+
+
+def test_vector_2_all_hits() -> None:
+    a = entry(cost(session_t()), A)
+    assert a.cost == pytest.approx(7_857)
+    assert (a.parts.tokens, a.requests, a.unpriced, a.modelled) == (5_400, 3, 0, 0)
+    assert all_hit_cost(1_800, 3, RATES) == pytest.approx(7_830)
+
+
+def test_vector_3_expiry() -> None:
+    found = cost(session_t((10, 0, 8_490, 0), gap=400))
+    assert entry(found, A).cost == pytest.approx(14_067)
+    assert [one.is_expired for one in found.requests] == [False, False, False, True]
+    # what the request before had sent, 8,000 tokens, was written once more
+    again = [one for one in found.shares if one.again]
+    assert sum(one.again for one in again) == pytest.approx(8_000)
+    assert {(one.key, one.category.kind) for one in again} == {
+        (4, kind) for kind in (Kind.FLOOR, Kind.OUTPUT, Kind.RESULT)
+    }
+    modelled = modelled_usage(8_500, 8_000, 400, 300)
+    by_gap = parts_between(modelled, 5_200, 7_000).cost(RATES)
+    assert all_hit_cost(1_800, 2, RATES) + by_gap == pytest.approx(14_040)
+
+
+def test_vector_4_an_hours_writes() -> None:
+    events = session_t((10, 7_990, 0, 500), gap=400)
+    for place in (0, 2, 5):
+        before = events[place]
+        assert isinstance(before, Asked)
+        assert before.usage is not None
+        events[place] = before._replace(
+            usage=before.usage._replace(write_5m=0, write_1h=before.usage.write_5m)
+        )
+    found = cost(events)
+    assert entry(found, A).cost == pytest.approx(11_907)
+    assert not any(one.is_expired for one in found.requests)
+
+
+def test_vector_6_under_a_compaction() -> None:
+    events = session_t((10, 5_000, 1_490, 0))
+    events[6:7] = [COMPACTION, text(1_500)]
+    found = cost(events)
+    a = entry(found, A)
+    assert a.cost == pytest.approx(7_317)
+    assert (a.parts.tokens, a.requests) == (3_600, 2)
+    # the summary call reads it once more, modelled
+    assert all_hit_cost(1_800, 1, RATES) == 1_800 * 3.75
+    assert parts_between(modelled_usage(8_050, 8_000, 1, 300), 5_200, 7_000).cost(RATES) == pytest.approx(540)
+    # behind the floor stands what entered after the boundary
+    last = {one.category.kind: one.parts.tokens for one in found.shares if one.key == 4}
+    assert last == {Kind.FLOOR: 5_000, Kind.USER: 1_500}
+
+
+def test_vector_9_an_unpriced_model() -> None:
+    found = cost(session_t(third="acme-1"))
+    assert [one.input_cost is None for one in found.requests] == [False, False, True, False]
+    a = entry(found, A)
+    assert a.cost == pytest.approx(7_282.5)
+    assert (a.size.tokens, a.parts.tokens, a.unpriced) == (1_800, 5_400, 1_800)
+    # another model's growth measures nothing
+    assert entry(found, B).size.level == Level.UNKNOWN
+
+
+def test_vector_14_floor_and_history() -> None:
+    events: list[Event] = []
+    for key, prompt in enumerate((20_000, 30_000, 45_000, 60_000)):
+        events += [asked(key, (prompt, 0, 0, 0), 500), result(key)]
+    found = cost(events)
+    floor = sum(one.parts.tokens for one in found.shares if one.category.kind is Kind.FLOOR)
+    history = sum(one.parts.tokens for one in found.shares if one.category.kind is not Kind.FLOOR)
+    assert (floor, history) == (80_000, 75_000)
+    assert round(100 * floor / (floor + history), 1) == 51.6
+
+
+def test_a_modelled_context_is_the_all_hit_model() -> None:
+    """2.3: no usage at all: the first time written, then read; an expired cache writes again."""
+    events: list[Event] = [asked(0, None, None, seconds=0, is_known=False), result(A, 4_000)]
+    events += [asked(key, None, None, seconds=key, is_known=False) for key in (1, 2, 3)]
+    found = cost(events)
+    one = entry(found, A)
+    assert one.size.tokens == 1_000
+    assert one.cost == pytest.approx(all_hit_cost(1_000, 3, RATES))
+    assert one.modelled == one.parts.tokens == 3_000
+    assert all(request.is_modelled for request in found.requests)
+    late = cost([*events, asked(4, None, None, seconds=1_000, is_known=False)])
+    assert entry(late, A).cost == pytest.approx(one.cost + 1_000 * 3.75)
+
+
+def test_a_request_without_usage_among_others() -> None:
+    """Fault case $14: it is counted, its cost is modelled, and no figure is zero or missing."""
+    events = session_t()
+    events[5] = asked(3, None, None, seconds=20, is_known=False, visible=Visible(text_bytes=40))
+    found = cost(events)
+    assert [one.is_modelled for one in found.requests] == [False, False, True, False]
+    a = entry(found, A)
+    assert (a.requests, a.modelled) == (3, 1_800)
+    assert a.cost == pytest.approx(6_742.5 + 540 + 540)
+
+
+def test_a_copy_of_a_request_is_not_billed() -> None:
+    events = session_t()
+    events[2] = asked(2, (10, 4_990, 2_000, 0), 100, is_billed=False)
+    found = cost(events)
+    assert [one.key for one in found.requests] == [1, 3, 4]
+    assert entry(found, A).cost == pytest.approx(574.5 + 540)
+
+
+def test_a_side_request_is_one_piece() -> None:
+    found = carry([asked(1, (10, 990, 0, 0), 5)], PRICES, undated=UNDATED, is_side=True)
+    assert [(one.category.kind, one.parts.tokens) for one in found.shares] == [(Kind.SIDE, 1_000)]
+
+
+def test_a_rewind_cuts_the_branch() -> None:
+    events = session_t((10, 5_190, 300, 0))
+    events.insert(6, Left(clears=False, is_rewind=True, ordinals=frozenset({A, B, C})))
+    found = cost(events)
+    assert [entry(found, key).requests for key in (A, B, C)] == [2, 1, 1]
+    assert {one.category.kind: one.parts.tokens for one in found.shares if one.key == 4} == {
+        Kind.FLOOR: 5_000,
+        Kind.OUTPUT: 200,
+        Kind.USER: 300,
+    }
+
+
+def test_a_micro_compaction_takes_what_it_names() -> None:
+    events = session_t((10, 5_000, 1_690, 0))
+    events.insert(6, Left(clears=False, is_rewind=False, ordinals=frozenset({A})))
+    found = cost(events)
+    assert [entry(found, key).requests for key in (A, B, C)] == [2, 2, 2]
+
+
+def test_hidden_text_is_no_results() -> None:
+    events: list[Event] = [
+        asked(1, (5_000, 0, 0, 0), 100),
+        result(A, 0),
+        asked(2, (9_000, 0, 0, 0), 5),
+        text(8),
+        asked(3, (9_505, 0, 0, 0), 5),
+    ]
+    found = cost(events)
+    last = {one.category.kind: one.parts.tokens for one in found.shares if one.key == 3}
+    assert last == {Kind.FLOOR: 5_000, Kind.OUTPUT: 105, Kind.META: 3_900 + 498, Kind.USER: 2}
+
+
+def test_a_clock_that_runs_backwards_expires_nothing() -> None:
+    found = cost(session_t(gap=-4_000))
+    assert not any(one.is_expired for one in found.requests)
+
+
+def test_ratios_are_those_of_results_measured_alone() -> None:
+    assert exact_ratios(session_t()) == []
+    events = [
+        one._replace(model="claude-sonnet-4-5") if hasattr(one, "model") else one for one in session_t()
+    ]
+    assert exact_ratios(events) == [pytest.approx(1_800 / (12 + 5_400 / 3.10))]
+
+
+# -- leaving out at entry ------------------------------------------------------------------------------------
+
+usages = st.builds(Usage, *(st.integers(0, 3_000).map(float) for _ in range(4)))
+places = st.tuples(st.integers(0, 4_000), st.integers(0, 4_000)).map(sorted)
+
+
+@given(usages, places)
+def test_a_place_costs_what_its_positions_cost(usage: Usage, place: list[int]) -> None:
+    low, high = (min(edge, int(usage.prompt)) for edge in place)
+    parts = parts_between(usage, low, high)
+    assert parts.tokens == pytest.approx(high - low)
+    assert parts.cost(RATES) == pytest.approx(by_position(usage, RATES, low, high))
+
+
+carried = st.lists(usages, max_size=5).map(
+    lambda found: Carried(
+        1_000.0, [Charge(parts_between(usage, 500, 500 + min(1_000, usage.prompt)), RATES) for usage in found]
+    )
+)
+
+
+@given(carried, st.integers(0, 2_000))
+def test_leaving_out_at_entry(whole: Carried, marker: int) -> None:
+    saving = EntryElision(marker).saving(whole)
+    nothing = EntryElision(whole.tokens).saving(whole)
+    assert (nothing.tokens, nothing.context_token_requests, nothing.cost) == (0, 0, 0)
+    everything = EntryElision(0).saving(whole)
+    assert everything.cost == pytest.approx(whole.cost)
+    assert everything.context_token_requests == pytest.approx(whole.context_token_requests)
+    # what is saved and what the marker still costs are the whole
+    assert saving.cost + marker / whole.tokens * whole.cost == pytest.approx(whole.cost)
+    assert (saving.cost <= 0) == (marker >= whole.tokens or whole.cost == 0)
+    # S03: a marker longer than the result costs more, and the figure says so
+    assert saving.tokens == whole.tokens - marker
+
+
+def test_an_empty_result_costs_its_marker() -> None:
+    assert EntryElision(12).saving(Carried(0, [])).tokens == -12
+
+
+# -- attribution adds up -------------------------------------------------------------------------------------
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> list[Event]:
+    """Contexts of any kind: growing and shrinking prompts, missing usage, boundaries, other models."""
+    events: list[Event] = []
+    ordinal = 0
+    for key in range(draw(st.integers(1, 7))):
+        for _ in range(draw(st.integers(0, 3))):
+            if draw(st.booleans()):
+                events.append(result(ordinal, draw(st.integers(0, 9_000))))
+                ordinal += 1
+            else:
+                events.append(text(draw(st.integers(0, 2_000))))
+        if draw(st.integers(0, 4)) == 0:
+            named = frozenset(draw(st.sets(st.integers(0, max(ordinal - 1, 0)))))
+            events.append(Left(draw(st.booleans()), draw(st.booleans()), named))
+        usage = draw(st.none() | st.tuples(*(st.integers(0, 9_000).map(float) for _ in range(4))))
+        events.append(
+            asked(
+                key,
+                usage if usage and any(usage) else None,
+                draw(st.none() | st.integers(0, 3_000)),
+                model=draw(
+                    st.sampled_from(["hand", "hand", "claude-sonnet-4-5", "claude-opus-4-7", "acme-1"])
+                ),
+                seconds=draw(st.none() | st.integers(0, 9_000)),
+                is_known=draw(st.booleans()),
+                visible=Visible(draw(st.integers(0, 3_000)), 0, 0, 0, draw(st.integers(0, 1))),
+            )
+        )
+    return events
+
+
+@given(contexts())
+def test_pieces_add_up_to_every_request(events: list[Event]) -> None:
+    """2.2: parts and pieces both tile the prompt, so that their charges are what the request recorded."""
+    found = cost(events)
+    assert len(found.requests) == sum(isinstance(event, Asked) for event in events)
+    for request in found.requests:
+        own = [share for share in found.shares if share.key == request.key]
+        assert sum((share.parts for share in own), Parts()) == pytest.approx(request.parts, abs=1e-6)
+        if request.input_cost is not None:
+            assert sum(share.cost or 0 for share in own) == pytest.approx(request.input_cost, abs=1e-6)
+        assert all(share.again <= share.parts.tokens - share.parts.read + 1e-6 for share in own)
+        assert all(value >= 0 for share in own for value in share.parts)
+    results = sum(share.parts.tokens for share in found.shares if share.category.kind is Kind.RESULT)
+    assert sum(one.parts.tokens for one in found.entries) == pytest.approx(results, abs=1e-6)
+    assert len(found.entries) == sum(getattr(event, "kind", None) is Kind.RESULT for event in events)
+    for one in found.entries:
+        assert one.size.tokens >= 0
+        assert 0 <= one.unpriced <= one.parts.tokens + 1e-6
