@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _EXPLAIN = re.compile(r"\s*explain(\s+analyze\b)?(\s*\([^)]*\))?", re.IGNORECASE)
+MOST_CELLS = 10_000_000
+"""Values that an answer may have: all of them are held, which takes a gigabyte."""
+_FETCHED_ROWS = 10_000
 _ALLOWED = "SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW and EXPLAIN"
 
 
@@ -58,14 +61,21 @@ def answer(store: Store, sql: str) -> Answer:
     """Run one reading statement on a store from `open_locked`.
 
     Raises:
-        UsageError: It is no single reading statement, or DuckDB refuses it.
+        UsageError: It is no single reading statement, DuckDB refuses it, or its answer is too large.
     """
     connection = store.connection
     try:
         _refuse_other_than_reading(connection, sql)
         result = connection.execute(sql)
         described = result.description or []
-        rows = result.fetchall()
+        rows: list[tuple[Any, ...]] = []
+        while some := result.fetchmany(_FETCHED_ROWS):
+            rows += some
+            if len(rows) * len(described) > MOST_CELLS:
+                raise UsageError(
+                    f"the answer has more than {len(rows) - len(some):,} rows, too many to be held",
+                    "add a limit or group the rows; `dedupstats export` writes whole views",
+                )
     except duckdb.Error as error:
         raise _translated(error) from error
     return Answer(

@@ -51,7 +51,13 @@ def import_logs(
         int, typer.Option("--max-line-mib", min=1, help="Longer lines are skipped and counted.")
     ] = _MAX_LINE_MIB,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every skipped record and every file not recognised.")
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Name every skipped record and every file not recognised; "
+            "show where a log broke its reader, for a bug report.",
+        ),
     ] = False,
 ) -> None:
     """Import agents' logs into the store.
@@ -76,6 +82,8 @@ def import_logs(
         )
         is_empty = not store.query("select 1 from unit where source <> 'unknown' limit 1")
         details = _skipped(store) if verbose else []
+    if verbose:
+        _print_traces(summary)
     describe(summary, verbose=verbose, is_fatal=is_empty or bool(paths))
     for line in details:
         typer.echo(line, err=True)
@@ -88,6 +96,14 @@ def import_logs(
         )
     if strict and summary.has_faults:
         raise GateError(_faults(summary), "see them with --verbose, or leave out --strict")
+
+
+def _print_traces(summary: ImportSummary) -> None:
+    """Where our own faults arose, for a report of them."""
+    from dedupstats.report.text import safe_text
+
+    for trace in summary.traces:
+        typer.echo("not understood: " + "\n".join(map(safe_text, trace.splitlines())), err=True)
 
 
 def _faults(summary: ImportSummary) -> str:

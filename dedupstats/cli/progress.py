@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
@@ -14,8 +16,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+_STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""what asks a program to end, besides Ctrl-C; by default it would end at once and leave its copies behind"""
+
+
 class StoppedError(DedupstatsError):
-    """Ctrl-C while an import was at work."""
+    """Ctrl-C or another signal while an import was at work."""
 
     exit_code = 130
 
@@ -27,12 +33,27 @@ def interruptible() -> Iterator[None]:
     Raises:
         StoppedError: In place of `KeyboardInterrupt`.
     """
+    met: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        met.append(number)
+        raise KeyboardInterrupt
+
+    # only the main thread may ask
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, stop) for number in _STOPS} if is_main else {}
     try:
         yield
-    except KeyboardInterrupt as stop:
-        raise StoppedError(
+    except KeyboardInterrupt as error:
+        stopped = StoppedError(
             "interrupted; what was committed stays", "type the same again to read the rest"
-        ) from stop
+        )
+        if met:
+            stopped.exit_code = 128 + met[0]
+        raise stopped from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Bar:

@@ -138,6 +138,7 @@ class _Import:
             first = unit.files[0].path
             if not isinstance(error, UnreadableUnitError):
                 # a fault of ours: said as such, and the log keeps the rows that it had
+                self.summary.trace(first, error)
                 error = UnreadableUnitError(not_understood(error))
             fault = unreadable(first, error)
             self.summary.unreadable.append(fault)

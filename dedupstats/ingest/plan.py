@@ -244,6 +244,7 @@ class Plan:
                     return Unit(source.name, claim.unit_key)
         except Exception as error:  # noqa: BLE001 - one hostile file must not cost the others
             if not isinstance(error, UnreadableUnitError):
+                self.summary.trace(probe.path, error)
                 error = UnreadableUnitError(not_understood(error))
             self.broken.append(unreadable(probe.path, error))
             self.summary.unreadable.append(self.broken[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import NamedTuple
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all, and the unit at work."""
 
+TRACES = 5
 UNREADABLE = "cannot be read: "
 """How the reason begins, in line 0, of a file that could not be read as a whole (view `skipped`)."""
 
@@ -58,6 +60,8 @@ class ImportSummary:
     copies: int = 0
     ignored: int = 0
     skipped: int = 0
+    traces: list[str] = field(default_factory=list)
+    """where the exceptions arose for which logs are called not understood, with the logs"""
     skipped_before: int = 0
     """records of unchanged units that were skipped when earlier imports read them"""
     unfinished: int = 0
@@ -69,6 +73,11 @@ class ImportSummary:
     passed_over: int = 0
     """other files beside the logs: text, media"""
     seconds: float = 0.0
+
+    def trace(self, path: str, error: Exception) -> None:
+        """Keep where an exception arose that is a fault of ours, and at which file; a few are enough."""
+        if len(self.traces) < TRACES:
+            self.traces.append(f"{path}:\n{''.join(traceback.format_exception(error))}")
 
     @property
     def has_faults(self) -> bool:

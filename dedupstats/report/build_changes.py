@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dedupstats.policies.base import NEVER
 from dedupstats.report.model_replay import RevisionChange
+from dedupstats.report.policy_words import FORGETS_AND_LONG_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ _WITHOUT_LIMIT: Final = {"max_result_bytes": NEVER, **_WITHOUT_CAP}
 _ANY: Final = {"categories": _ANY_TOOLSET, **_WITHOUT_LIMIT}
 _WAYS: Final[dict[tuple[str, str], tuple[_Stop, ...]]] = {
     ("docker-agent", "v2"): (
-        _Stop("forgets at compactions; no marker over 256 bytes", {"min_bytes": 256, **_ANY}, False),
+        _Stop(FORGETS_AND_LONG_NAMES, {"min_bytes": 256, **_ANY}, False),
         _Stop("least size: the marker's, not 256 bytes", _ANY),
         _Stop("listed toolsets only", _WITHOUT_LIMIT),
         _Stop("results of 51,200 bytes or more shown", _WITHOUT_CAP),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dedupstats.report import replay_words as words
+from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_changes import changes, ways
 from dedupstats.report.build_examples import Markers, examples

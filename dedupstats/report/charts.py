@@ -214,7 +214,7 @@ def _ladder(policy: PolicyReplay) -> Iterator[Chart]:
     first, *steps = policy.steps
     if not first.left.tokens:
         return
-    words = ["upper bound", *(step.words for step in steps[:-1]), "markers", "saved"]
+    words = ["upper bound", *(step.words.partition(" (")[0] for step in steps[:-1]), "markers", "saved"]
     values = [first.left.tokens, *(-step.removed_tokens for step in steps), policy.saved.part]
     left = [*(step.left.tokens for step in policy.steps[:-1]), policy.saved.part, policy.saved.part]
     measures = [*("relative" for _ in policy.steps), "total"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedupstats.report import replay_words as words
+from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import Column, Section, Table, columns, names
 from dedupstats.report.model_replay import of_kind
 from dedupstats.report.outline_replay import HEADS, outcome, saved_of
@@ -34,8 +34,9 @@ def _policies(replay: Replay) -> Section:
         "engine": f"Every revision under every preset. {saved_of(replay)}",
         "what-if": "With another ledger or reach than their hosts give them.",
         "reference": (
-            "References, nobody's code; their markers cost nothing. `safe` takes no shell command for one "
-            "that only reads; RTK, which sees nothing else, is judged with those that do."
+            "References, nobody's code; their markers cost nothing. `ceiling` bounds what is elided, not "
+            "what is true. `safe` takes no shell command for one that only reads; RTK, which sees nothing "
+            "else, is judged with those that do."
         ),
     }
     tables = [
@@ -55,14 +56,14 @@ def _changes(replay: Replay) -> Section:
     presets = dict.fromkeys(change.preset for change in replay.changes)
     tables = [
         Table(
-            f"{words.PRESETS.get(preset, 'as it is').capitalize()}: later minus earlier revision.",
+            f"Later minus earlier revision{_under(preset)}.",
             columns("", "elided", "true", "untrue", "saved tokens"),
             tuple(_change_rows(replay, preset)),
         )
         for preset in presets
     ]
     unisolated = dict.fromkeys(
-        f"{words.engine(change.policy, change.later)}: {change.words}"
+        f"{words.engine(change.policy, change.later)}: {words.UNISOLATED.get(change.words, change.words)}"
         for change in replay.changes
         if not change.is_isolated and not change.is_whole
     )
@@ -80,6 +81,10 @@ def _changes(replay: Replay) -> Section:
         notes=tuple(notes),
         folded=True,
     )
+
+
+def _under(preset: str) -> str:
+    return f", {words.PRESETS.get(preset, preset)}" if preset else ""
 
 
 def _change_rows(replay: Replay, preset: str) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from dedupstats.report import replay_words as words
+from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import Section, Table, columns, of, of_pct, pct, plural
 from dedupstats.report.text import count, size
 from dedupstats.simulate.verdicts import Verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.report import text
+from dedupstats.report.policy_words import BESIDE, PLACES, VERDICTS
 from dedupstats.report.replay_sums import claimed
-from dedupstats.report.replay_words import BESIDE, PLACES, VERDICTS
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Beside
 

@@ -8,9 +8,9 @@ from dedupstats.analytics.rates import TOKEN_RULE, share
 from dedupstats.analytics.replays import in_words as why_refused
 from dedupstats.analytics.window import zone_info
 from dedupstats.report import text
+from dedupstats.report.policy_words import PLACES, VERDICTS
 from dedupstats.report.replay_risk import risk_tables
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
-from dedupstats.report.replay_words import PLACES, VERDICTS
 from dedupstats.report.scope import filters, in_words
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING

@@ -218,7 +218,7 @@ def _short_sessions(report: Report) -> str:
 
 
 def _section(section: Section, width: int | None, prose: int, *, colour: bool) -> Iterator[str]:
-    yield _bold(section.title.upper(), colour=colour)
+    yield _bold(_filled(section.title.upper(), prose), colour=colour)
     yield from (_filled(_own(paragraph), prose) for paragraph in section.lead)
     for table in section.tables:
         yield _table(table, width, prose, colour=colour)

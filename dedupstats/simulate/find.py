@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _CANDIDATES = 4
-_ALIKE = 0.8
+_ALIKE = 0.92
 """Jaro-Winkler similarity from which an id may be another one mistyped"""
 _KEY = re.compile(r"-?\d{1,19}|0[xX][0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}")
 

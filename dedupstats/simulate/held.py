@@ -29,7 +29,7 @@ class Held(NamedTuple):
     is_forgotten: bool
     """the ledger no longer held it"""
     cause: Arrival | None
-    """the last event that made it forget; None: none did (idle too long, or too many ledgers)"""
+    """the event that made it forget; None: none did (idle too long, or too many ledgers)"""
 
 
 def held(chunk: Chunk, row: int, variant: Variant, answers: Mapping[int, Decision]) -> Held | None:
@@ -60,7 +60,7 @@ def held(chunk: Chunk, row: int, variant: Variant, answers: Mapping[int, Decisio
     cause = next(
         (
             arrival
-            for arrival in reversed(chunk.arrivals)
+            for arrival in chunk.arrivals
             if latest < arrival.row <= row
             and arrival.ledger == ledger
             and _forgets(variant, chunk.emissions[latest], arrival.event)
@@ -73,11 +73,16 @@ def held(chunk: Chunk, row: int, variant: Variant, answers: Mapping[int, Decisio
 
 def _alike(chunk: Chunk, row: int, variant: Variant) -> list[int]:
     """Earlier rows of the same ledger with the same call, or the same bytes."""
-    spec, columns = variant.spec, chunk.columns
-    is_by_context = spec.settings.get("ledger") == "context" or isinstance(spec.policy(), Witness)
-    owner = columns["context_key" if is_by_context else "ledger_no"]
-    key = columns["call_key" if spec.definition.keyed_by == "call" else "sha64"]
-    found: list[int] = np.flatnonzero((key[:row] == key[row]) & (owner[:row] == owner[row])).tolist()
+    spec = variant.spec
+    is_reference = isinstance(spec.policy(), Witness)
+    names = ["call_key" if spec.definition.keyed_by == "call" else "sha64"]
+    # a reference keeps sight, whatever the rows of a context call their session
+    names += [] if is_reference else ["ledger_no"]
+    names += ["context_key"] if is_reference or spec.settings.get("ledger") == "context" else []
+    is_alike = np.ones(row, dtype=bool)
+    for column in map(chunk.columns.__getitem__, names):
+        is_alike &= column[:row] == column[row]
+    found: list[int] = np.flatnonzero(is_alike).tolist()
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
+import stat
 import tempfile
+import time
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +26,10 @@ SIDE_SUFFIXES = (WAL_SUFFIX, "-journal")
 """what holds changes that the database itself does not have yet, or has half"""
 ROW_IDS = ("rowid", "_rowid_", "oid")
 """SQLite's names for the number of a row"""
+COPIES = "dedupstats-"
+"""how the names of private copies begin; the number of their process follows"""
+STALE_SECONDS = 3600
+"""age from which a copy can be stale: of a process elsewhere (a container) nobody here knows that it lives"""
 COPY_TRIES = 4
 """how often a database is copied anew because its owner wrote to it meanwhile"""
 BOM = b"\xef\xbb\xbf"
@@ -200,7 +207,8 @@ class Probe:
         """
         if self._connection is None:
             try:
-                self._folder = tempfile.TemporaryDirectory(prefix="dedupstats-")
+                remove_stale_copies()
+                self._folder = tempfile.TemporaryDirectory(prefix=f"{COPIES}{os.getpid()}-")
                 copy = Path(self._folder.name) / "copy.db"
                 _copy_database(self.path, copy)
             except OSError as error:
@@ -225,6 +233,22 @@ class Probe:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+
+@cache
+def remove_stale_copies() -> None:
+    """Remove private copies that killed processes of this user have left; once in the life of this one."""
+    if not hasattr(os, "getuid"):
+        return  # without POSIX there is no asking for a process that would not touch it
+    for folder in Path(tempfile.gettempdir()).glob(f"{COPIES}*-*"):
+        with suppress(OSError, ValueError):
+            status = folder.lstat()
+            is_old = time.time() - status.st_mtime > STALE_SECONDS
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and is_old:
+                try:
+                    os.kill(int(folder.name.split("-")[1]), 0)
+                except ProcessLookupError:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy_database(path: str, copy: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import docker_agent, rtk
 from support.claude import Transcript
+from support.command import run
 from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
@@ -140,6 +141,24 @@ def test_a_file_that_breaks_the_recognition_is_named(
     summary = import_paths(store, [tmp_path])
     assert [reason[:14] for _, reason in summary.unreadable] == ["not understood"]
     assert summary.files == {"docker_agent": 1}
+
+
+def test_verbose_says_where_a_reader_broke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> Iterator[Any]:
+        message = "odd\x1b[2J"
+        raise ZeroDivisionError(message)
+        yield
+
+    monkeypatch.setattr("dedupstats.sources.claude_code.ClaudeCode.read", failing)
+    transcript().write(tmp_path / "s1.jsonl")
+    docker_agent.database(tmp_path / "session.db", 38, docker_agent.session("d", []))
+    db = ("--db", str(tmp_path / "s.duckdb"))
+    ran = run("import", "--verbose", str(tmp_path), *db)
+    assert ran.code == 0
+    assert f"not understood: {tmp_path}/s1.jsonl:\nTraceback (most recent call last):" in ran.err
+    assert "in failing" in ran.err
+    assert "\x1b" not in ran.err
+    assert "Traceback" not in run("import", str(tmp_path), *db).err
 
 
 @pytest.mark.parametrize("price", [DEAREST, 10**400, float("inf"), float("nan"), -1])

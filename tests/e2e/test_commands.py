@@ -21,7 +21,7 @@ import dedupstats
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 COMMAND = [sys.executable, "-m", "dedupstats"]
-COMMANDS = ("import", "rates", "report", "sql", "export", "decide", "explain")
+COMMANDS = ("import", "rates", "report", "sql", "export", "decide", "explain", "simulate")
 PLACES = ("~/.claude/projects", "~/.config/claude", "~/.cagent/session.db", "~/.local/share/rtk/history.db")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="places, modes and pipes are POSIX's")
@@ -81,7 +81,7 @@ def test_bare_command_imports_and_reports(tmp_path: Path) -> None:
     home = settle(tmp_path)
     first = run(home)
     assert first.code == 0
-    for words in ("220 tool results", "943 RTK commands", "16.9 %", "56.9 %", "Upper bound"):
+    for words in ("224 tool results", "943 RTK commands", "17.5 %", "56.9 %", "Upper bound"):
         assert words in first.out
     assert "\x1b" not in first.out
     store = home / ".local/share/dedupstats/dedupstats.duckdb"
@@ -89,7 +89,7 @@ def test_bare_command_imports_and_reports(tmp_path: Path) -> None:
     shutil.rmtree(home / ".claude/projects/-srv-labels")
     second = run(home)
     assert second.code == 0
-    assert "16.9 %" in second.out
+    assert "17.5 %" in second.out
     assert "4 files gone" in second.err
 
 
@@ -114,7 +114,7 @@ def test_rates_before_any_import(tmp_path: Path) -> None:
 def test_import_of_paths(tmp_path: Path) -> None:
     ran = run(tmp_path, "import", str(SAMPLES), "--db", "s.duckdb")
     assert ran.code == 0
-    assert "195 tool results" in ran.out
+    assert "199 tool results" in ran.out
     (counts,) = [line for line in ran.out.splitlines() if " records = " in line]
     records, used, copies, ignored, skipped = (
         int(word.replace(",", "")) for word in counts.split() if word.replace(",", "").isdigit()
@@ -256,7 +256,7 @@ def test_sql_to_stdout_and_to_a_file(home: Path, form: str) -> None:
     written = run(home, "sql", QUERY, "--format", form, "-o", f"sql.{form}")
     assert (shown.code, written.code, written.out) == (0, 0, "")
     assert (home / f"sql.{form}").read_bytes() == shown.data
-    counts = {"Bash": 45, "Read": 71}
+    counts = {"Bash": 49, "Read": 71}
     if form == "parquet":
         frame = pl.read_parquet(io.BytesIO(shown.data))
         found = dict(zip(frame["tool"], frame["n"], strict=True))

@@ -63,7 +63,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_pages_hold_commands() -> None:
     ours = [words for _, words in lines() if words[0] == "dedupstats"]
     assert len(ours) >= 10
-    assert {"import", "rates", "report", "sql", "export"} <= {words[1] for words in ours if len(words) > 1}
+    typed = {words[1] for words in ours if len(words) > 1}
+    assert {"import", "rates", "report", "sql", "export", "simulate"} <= typed
     assert blocks("python")
 
 
@@ -132,9 +133,12 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
 
 
 def test_the_readme_shows_what_explain_prints(home: Path, tmp_path: Path) -> None:
-    shown = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1]
+    page = (ROOT / "README.md").read_text("utf-8").partition("## Why was this elided?")[2]
+    shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[0]
     store = str(tmp_path / "demo.duckdb")
-    run = partial(subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8")
+    run = partial(
+        subprocess.run, check=True, capture_output=True, text=True, encoding="utf-8", env=environment(home)
+    )
     run([sys.executable, "-m", "dedupstats", "import", str(home / "sample_data"), "--db", store])
     words = next(words for _, words in lines() if words[:3] == ["dedupstats", "explain", "--verdict"])
     printed = run([sys.executable, "-m", "dedupstats", *words[1:], "--db", store]).stdout

@@ -111,6 +111,8 @@ def test_the_page_draws_its_charts_and_asks_nobody(
     for key, marks in (("tools", 3 * len(NAMES)), ("over-time", 3 * len(NAMES))):
         assert page.locator(f"#chart-{key} .bars .point").count() == marks
     assert page.locator("#chart-sessions .scatterlayer .js-line").count() == 3
+    # the upper bound, seven steps, the markers, what is saved
+    assert page.locator("#chart-ladder-rtk .waterfalllayer .point").count() == 10
     page.context.close()
 
 

@@ -185,3 +185,16 @@ def test_people_get_the_first_rows_and_programs_all(path: Path) -> None:
     shown = run("sql", "from range(1500)", "--db", str(path)).out
     assert "The first 1,000 of 1,500 rows" in shown
     assert len(run("sql", "from range(1500)", "--format", "csv", "--db", str(path)).out.splitlines()) == 1501
+
+
+def test_an_answer_that_is_too_large_to_be_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dedupstats.analytics.sql.MOST_CELLS", 40_000)
+    path = tmp_path / "s.duckdb"
+    with open_store(path):
+        pass
+    with open_locked(path) as store:
+        assert len(answer(store, "select i, i from range(20000) t(i)").rows) == 20_000
+        # what is not fetched is not made: the whole answer would take hours
+        with pytest.raises(UsageError, match="more than 40,000 rows") as caught:
+            answer(store, "from range(3000000000000)")
+        assert "limit" in caught.value.hint

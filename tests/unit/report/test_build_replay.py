@@ -85,7 +85,7 @@ def test_what_a_marker_costs_too_much_stays_negative(store: Store) -> None:
     # v1 elides from 256 bytes on, whatever the marker's length: 222 + 45 + 3 bytes are 68 tokens
     engine = policy(found, "docker-agent:v1 (host)")
     assert engine.saved.part == 64 - 68
-    assert changes(found, "v2")["forgets at compactions; no marker over 256 bytes"].saved_tokens == 4
+    assert changes(found, "v2")["forgets at compactions; long tool names"].saved_tokens == 4
     text = terminal.render(build(store, window=UTC_WINDOW))
     assert "-4 (-3.1 %)" in text
 

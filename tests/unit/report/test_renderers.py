@@ -280,6 +280,17 @@ def test_steps_end_at_all_sessions(sample_report: Report) -> None:
         assert (line["x"][-1], line["y"][-1]) == (spread.max, 1.0)
 
 
+def test_a_waterfall_ends_where_its_steps_lead(sample_report: Report) -> None:
+    drawn = {chart.key: chart for chart in charts.charts(sample_report)}
+    assert sample_report.replay is not None
+
+    for policy in sample_report.replay.headlines:
+        (trace,) = drawn[f"ladder-{policy.policy}"].figure["data"]
+        *steps, last = trace["x"]
+        assert sum(steps) == last == policy.saved.part
+        assert list(trace["measure"]) == ["relative"] * len(steps) + ["total"]
+
+
 def test_labels_are_literal_and_short(hostile_report: Report) -> None:
     drawn = {chart.key: chart for chart in charts.charts(hostile_report)}
 

@@ -122,6 +122,29 @@ def test_a_turn_makes_the_host_s_engine_forget(tmp_path: Path) -> None:
     }
 
 
+def test_the_first_of_several_events_is_the_one_that_made_it_forget(tmp_path: Path) -> None:
+    log = log_of("r1")
+    for _ in range(2):
+        log.say("done")
+        log.user("again")
+    log.read("r2", FILE, TEXT)
+    told = account(log, tmp_path, "r2", "docker-agent")
+    assert told.ledger is not None
+    assert told.ledger.cause_line == 5
+
+
+def test_a_new_session_id_is_a_new_ledger(tmp_path: Path) -> None:
+    log = log_of("r1")
+    log.clear("s2")
+    log.read("r2", FILE, TEXT)
+    found = story(log, tmp_path, "r2", "docker-agent:v1,wiring=transform", "exact")
+    assert [told.outcome.reason for told in found.accounts] == ["first", "first"]
+    engine, bound = found.accounts
+    assert engine.ledger is None
+    assert bound.ledger is not None
+    assert found.earlier[0].result.left_kind == "clear"
+
+
 @pytest.mark.parametrize(
     ("policy", "reason", "cause"),
     [

@@ -41,15 +41,15 @@ REMOVED: Final = {
     Step.SAME_BYTES: "other bytes came back",
     Step.SAME_SESSION: "in another session",
     Step.IN_SIGHT: "no longer visible",
-    Step.REACHED: "the engine is not asked",
-    Step.ELIGIBLE: "not eligible",
-    Step.THRESHOLD: "outside its thresholds",
+    Step.REACHED: "engine not asked",
+    Step.ELIGIBLE: "not eligible (effect, toolset, error)",
+    Step.THRESHOLD: "too small, large, old",
     Step.CAP: "its ledger is full",
     Step.KNOWN: "not in its ledger",
     Step.SOUND: "not true",
 }
 """what each later step takes away"""
-UNRULED: Final = "true, though no repeats by the rules"
+UNRULED: Final = "true by no repeat rule"
 """elisions of what repeat rules leave out: stubs that the host wrote, texts that it spilled"""
 MARKERS: Final = "markers paid: saved"
 
@@ -63,6 +63,15 @@ FORGETS: Final = {
     ("docker-agent", "documented"): "dropped at compaction and session end",
 }
 """when an engine of several presets forgets, by policy and preset"""
+
+FORGETS_AND_LONG_NAMES: Final = "forgets at compactions; long tool names"
+UNISOLATED: Final = {
+    FORGETS_AND_LONG_NAMES: (
+        "the ledger is dropped at compactions and starts; nothing is elided that is shorter than its marker, "
+        "where a tool's name of 32 bytes or more makes that longer than 256 bytes"
+    )
+}
+"""what the changes are, in full, that no parameter tells apart"""
 
 _NAMES: Final = {"docker-agent": "docker-agent", "rtk": "RTK dedup"}
 _REFERENCES: Final = {
