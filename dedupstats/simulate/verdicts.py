@@ -28,7 +28,7 @@ class Verdict(StrEnum):
     HIDDEN = "hidden"
     """the call had an effect or failed, and the marker does not say so"""
     FALSE = "false"
-    """the anchor shows other bytes, or the marker speaks of the same arguments and they differ"""
+    """the anchor shows other bytes or an excerpt, or the marker says "same arguments" and they differ"""
     DANGLING = "dangling"
     """no full copy of the bytes is in sight"""
     SOUND = "sound"
@@ -98,14 +98,15 @@ def judge(
     decided = [(row, decision) for row, decision in elided.items() if row >= chunk.start]
     rows = np.array([row for row, _ in decided], dtype=np.int64)
     anchor = chunk.rows(np.array([decision.anchor for _, decision in decided], dtype=np.int64))
-    until = _longest(chunk, elided, set(shortened))
+    cut = set(shortened)
+    until = _longest(chunk, elided, cut)
     longest = np.array([until[row] for row, _ in decided], dtype=np.int64)
     is_visible = longest > columns["ordinal"][rows]
     sha, call, arguments = columns["sha64"], columns["call_key"], columns["args_sha64"]
     known = (chunk.known_to_shell if sees_shell_only else chunk.known)[rows]
     is_error = columns["is_error"][rows]
     is_same_call = call[anchor] == call[rows]
-    is_false = sha[anchor] != sha[rows]
+    is_false = (sha[anchor] != sha[rows]) | np.array([there in cut for there in anchor.tolist()], dtype=bool)
     if says_same_arguments:
         is_false |= is_same_call & (arguments[anchor] != arguments[rows])
     verdict = np.select(
