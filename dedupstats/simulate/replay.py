@@ -76,35 +76,37 @@ class _Actor:
 
     def replay(self, chunk: Chunk, plan: _Plan) -> Replayed:
         """Decide on a chunk, judge, add up."""
+        answers, judged = self.judged(chunk, plan)
         asked = plan.asked(self.reach)
+        definition = self.variant.spec.definition
+        found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
+        found.largest = self._largest
+        return Replayed(self.variant, asked, answers, judged, found)
+
+    def judged(self, chunk: Chunk, plan: _Plan) -> tuple[list[Decision], Judged]:
+        """Decide on a chunk and judge."""
         not_full = self._remembered(chunk)
         answers = self._decide(chunk, plan, not_full)
         elided = {row: answer for row, answer in not_full.items() if answer.action is Action.ELIDE}
-        definition = self.variant.spec.definition
         judged = judge(
             chunk,
             elided,
             not_full.keys() - elided.keys(),
-            says_same_arguments=definition.says_same_arguments,
+            says_same_arguments=self.variant.spec.definition.says_same_arguments,
             sees_shell_only=self.reach == "hook",
         )
-        found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
-        found.largest = self._largest_ledger()
+        self._largest = max([self._largest, *(policy.largest for policy in self._policies.values())])
         if self._scope == "session":
             self._policies.clear()
         else:
             positions = chunk.columns["position"]
             self._kept = {int(positions[row]): answer for row, answer in not_full.items()}
-        return Replayed(self.variant, asked, answers, judged, found)
+        return answers, judged
 
     def _remembered(self, chunk: Chunk) -> dict[int, Decision]:
         """What was not shown in full among the rows that were decided in earlier chunks."""
         positions = chunk.columns["position"][: chunk.start].tolist()
         return {row: self._kept[position] for row, position in enumerate(positions) if position in self._kept}
-
-    def _largest_ledger(self) -> int:
-        self._largest = max([self._largest, *(policy.largest for policy in self._policies.values())])
-        return self._largest
 
     def _policy(self, ledger: int) -> Policy:
         # a reference keeps sight, not a ledger: a context stays one, whatever its rows call their session
@@ -265,7 +267,7 @@ class Replay:
             for actor, twin in zip(self._actors, self._twins, strict=True):
                 replayed = actor.replay(chunk, plan)
                 if twin is not None:
-                    replayed.score.if_unknown_reads = _more(twin.replay(chunk, plan).judged, replayed, chunk)
+                    replayed.score.if_unknown_reads = _more(twin.judged(chunk, plan)[1], replayed, chunk)
                 found.append(replayed)
         return found
 
