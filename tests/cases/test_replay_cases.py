@@ -6,11 +6,12 @@ documented errors, `rtk` for all tools and no least size, as the sheet has it.
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
 from support import docker_agent
-from support.pipeline import Log, imported
+from support.pipeline import Log, copied, imported
 from support.replay import Did, Elided, did
 
 from dedupstats.policies import all_policies, chosen
@@ -358,3 +359,37 @@ def test_s14_doing_nothing_saves_nothing(tmp_path: Path, make: Callable[[Log], N
     assert score.elided == score.sound == score.untrue == score.if_unknown_reads == NOTHING
     assert (score.reasons, score.largest) == ({"kept": 2}, 0)
     assert score.elided.net_bytes == score.elided.net_tokens == 0
+
+
+def test_the_order_of_files_changes_nothing(tmp_path: Path) -> None:
+    """A session, its subagent, a fork that begins with copies, and another session with the same file."""
+    log = Log()
+    log.user("hi")
+    log.read("t1", "a", X)
+    log.read("t2", "a", X)
+    log.compact()
+    log.read("t3", "a", X)
+    agent = subagent("a", start=2)
+    agent.read("t4", "a", X)
+    agent.read("t5", "a", X)
+    fork = Log("s2", prefix="f", start=30)
+    fork.rows = copied(log.rows, sessionId="s2", forkedFrom={"sessionId": "s1", "messageUuid": "u1"})
+    fork.tip = log.tip
+    fork.read("t6", "a", X)
+    other = Log("s3", prefix="o", start=60)
+    other.read("t7", "a", X)
+    paths = [
+        log.write(tmp_path / "s1.jsonl"),
+        agent.write(tmp_path / "s1" / "subagents" / "agent-a.jsonl"),
+        fork.write(tmp_path / "s2.jsonl"),
+        other.write(tmp_path / "s3.jsonl"),
+    ]
+    policies = [V1, "rtk:v1", "ceiling", "exact", "safe"]
+    found = []
+    for order in permutations(paths):
+        store = imported(*order).store
+        names = dict(store.query("select emission_key, path || call_id from emission"))
+        found.append([did(store, policy, names=names) for policy in policies])
+    assert all(one == found[0] for one in found)
+    safe = {call[-2:]: elided.verdict for call, elided in found[0][-1].elided.items()}
+    assert safe == {"t2": "sound", "t5": "sound", "t6": "sound"}
