@@ -29,10 +29,10 @@ def _elide(anchor: int) -> Decision:
 
 
 class _Bound:
-    """What bounds share: no event is news to them, since emissions say when they leave sight."""
+    """What bounds share: no event reaches them, since emissions say when they leave sight."""
 
     needs: frozenset[str] = frozenset()
-    wiring: Wiring = "session"
+    wiring: Wiring = "transform"
     reach: Reach = "all"
     largest = 0
 

@@ -30,8 +30,8 @@ class Arrival(NamedTuple):
 
     row: int
     """of the chunk, before which it happens"""
-    ledger: str
-    """whose process hears of it, where each session has one of its own"""
+    ledger: int
+    """number of the ledger whose process hears of it, where each session has one of its own"""
     event: Event
     """as the engine is told; what does not concern the ledger that subagents share names no session"""
     line: int = 0
@@ -76,7 +76,7 @@ class Chunk:
     known: NDArray[Any]
     """`NO`, `YES` or `UNKNOWN` for each row: whether the call only reads"""
     ledgers: Sequence[str]
-    """session id by `ledger_no`"""
+    """session id by `ledger_no`; two families may have ledgers of the same id"""
     arrivals: Sequence[Arrival]
     """events in order"""
     contexts: Mapping[int, ContextFacts]

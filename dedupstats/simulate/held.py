@@ -56,7 +56,7 @@ def held(chunk: Chunk, row: int, variant: Variant, answers: Mapping[int, Decisio
     if not recorded:
         return None
     latest = recorded[-1]
-    ledger = chunk.ledgers[chunk.columns["ledger_no"][row]]
+    ledger = chunk.columns["ledger_no"][row]
     cause = next(
         (
             arrival

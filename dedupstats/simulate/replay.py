@@ -43,14 +43,19 @@ class Replayed(NamedTuple):
     score: Score
 
 
-class _Stretch(NamedTuple):
-    """Consecutive rows of one ledger session without an event between them."""
+_ONE = -1
+"""the process of what all ledgers share"""
 
-    ledger: str
+
+class _Stretch(NamedTuple):
+    """Consecutive emissions of one ledger without an event between them."""
+
+    ledger: int
     events: list[Event]
-    """what an engine is told before its first row"""
-    start: int
-    stop: int
+    """what an engine is told before the first"""
+    first: int
+    last: int
+    """of what an engine of some reach is asked, from `first` to before `last`"""
 
 
 class _Actor:
@@ -60,7 +65,7 @@ class _Actor:
         self.variant = variant
         self.unknown_reads = unknown_reads
         self._scope: Scope = scope
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[int, Policy] = {}
         self._largest = 0
         self._kept: dict[int, Decision] = {}
         sample = variant.spec.policy()
@@ -72,39 +77,41 @@ class _Actor:
 
     def replay(self, chunk: Chunk, plan: _Plan) -> Replayed:
         """Decide on a chunk, judge, add up."""
+        answers, judged = self.judged(chunk, plan)
         asked = plan.asked(self.reach)
+        definition = self.variant.spec.definition
+        found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
+        found.largest = self._largest
+        return Replayed(self.variant, asked, answers, judged, found)
+
+    def judged(self, chunk: Chunk, plan: _Plan) -> tuple[list[Decision], Judged]:
+        """Decide on a chunk and judge."""
         not_full = self._remembered(chunk)
         answers = self._decide(chunk, plan, not_full)
         elided = {row: answer for row, answer in not_full.items() if answer.action is Action.ELIDE}
-        definition = self.variant.spec.definition
         judged = judge(
             chunk,
             elided,
             not_full.keys() - elided.keys(),
-            says_same_arguments=definition.says_same_arguments,
+            says_same_arguments=self.variant.spec.definition.says_same_arguments,
             sees_shell_only=self.reach == "hook",
         )
-        found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
-        found.largest = self._largest_ledger()
+        self._largest = max([self._largest, *(policy.largest for policy in self._policies.values())])
         if self._scope == "session":
             self._policies.clear()
         else:
             positions = chunk.columns["position"]
             self._kept = {int(positions[row]): answer for row, answer in not_full.items()}
-        return Replayed(self.variant, asked, answers, judged, found)
+        return answers, judged
 
     def _remembered(self, chunk: Chunk) -> dict[int, Decision]:
         """What was not shown in full among the rows that were decided in earlier chunks."""
         positions = chunk.columns["position"][: chunk.start].tolist()
         return {row: self._kept[position] for row, position in enumerate(positions) if position in self._kept}
 
-    def _largest_ledger(self) -> int:
-        self._largest = max([self._largest, *(policy.largest for policy in self._policies.values())])
-        return self._largest
-
-    def _policy(self, ledger: str) -> Policy:
+    def _policy(self, ledger: int) -> Policy:
         # a reference keeps sight, not a ledger: a context stays one, whatever its rows call their session
-        name = ledger if self._scope == "session" and not self._is_reference else ""
+        name = ledger if self._scope == "session" and not self._is_reference else _ONE
         policy = self._policies.get(name)
         if policy is None:
             policy = self._policies[name] = self.variant.spec.policy()
@@ -112,56 +119,49 @@ class _Actor:
 
     def _decide(self, chunk: Chunk, plan: _Plan, not_full: dict[int, Decision]) -> list[Decision]:
         """The answers on the rows that the policy is asked about; `not_full` takes those that do not show."""
-        asked = plan.asked(self.reach)
-        rows = asked.tolist()
+        rows = plan.asked(self.reach).tolist()
         emissions = plan.fed(self.reach, self.needs, unknown_reads=self.unknown_reads)
         answers: list[Decision] = []
-        unasked = np.flatnonzero(chunk.unasked).tolist() if self._is_reference else []
-        for stretch, (first, last) in plan.spans(self.reach, self.wiring):
-            if first == last and not stretch.events and not unasked:
-                continue
+        if self._is_reference:
+            _refer(cast("Witness", self._policy(_ONE)), chunk, emissions, rows, answers, not_full)
+            return answers
+        for stretch in plan.stretches(self.wiring, self.reach):
             policy = self._policy(stretch.ledger)
             for event in stretch.events:
                 policy.notify(event)
-            if self._is_reference:
-                seen = unasked[bisect_left(unasked, stretch.start) : bisect_left(unasked, stretch.stop)]
-                answers += _answers(
-                    cast("Witness", policy), chunk, emissions[first:last], rows[first:last], seen, not_full
-                )
-            else:
-                decide = policy.decide
-                answers += [decide(emission) for emission in emissions[first:last]]
-        not_full.update(
-            (row, answer)
-            for row, answer in zip(rows, answers, strict=True)
-            if answer.action is not Action.SHOW
-        )
+            decide = policy.decide
+            answers += [decide(emission) for emission in emissions[stretch.first : stretch.last]]
+        not_full.update(_not_shown(rows, answers))
         return answers
 
 
-def _answers(  # noqa: PLR0917 - an inner loop
+def _refer(  # noqa: PLR0917 - an inner loop
     policy: Witness,
     chunk: Chunk,
     emissions: list[Emission],
     rows: list[int],
-    unasked: list[int],
+    answers: list[Decision],
     not_full: dict[int, Decision],
-) -> list[Decision]:
-    """The answers of a policy that is also shown what is in sight without being asked about."""
-    found = []
-    asked = dict(zip(rows, emissions, strict=True))
-    for row in sorted((*rows, *unasked)):
-        emission = asked.get(row)
-        if emission is None:
-            # a copy is shown as its original was
-            if chunk.original.get(row) not in not_full:
-                policy.witness(chunk.emissions[row])
-            continue
-        answer = policy.decide(emission)
-        found.append(answer)
-        if answer.action is not Action.SHOW:
-            not_full[row] = answer
-    return found
+) -> None:
+    """Ask a reference, and show it what is in sight without anybody being asked.
+
+    Events are no news to it, since emissions say themselves when they leave sight.
+    """
+    unasked = np.flatnonzero(chunk.unasked[chunk.start :]) + chunk.start
+    decide, first = policy.decide, 0
+    for row in (*unasked.tolist(), len(chunk)):
+        last = bisect_left(rows, row, first)
+        answers += [decide(emission) for emission in emissions[first:last]]
+        not_full.update(_not_shown(rows[first:last], answers[first:]))
+        first = last
+        # a copy is shown as its original was
+        if row < len(chunk) and chunk.original.get(row) not in not_full:
+            policy.witness(chunk.emissions[row])
+
+
+def _not_shown(rows: list[int], answers: list[Decision]) -> dict[int, Decision]:
+    show = Action.SHOW
+    return {row: answer for row, answer in zip(rows, answers, strict=True) if answer.action is not show}
 
 
 class _Plan:
@@ -172,8 +172,7 @@ class _Plan:
         self._scope: Scope = scope
         self._asked: dict[Reach, NDArray[Any]] = {}
         self._fed: dict[tuple[Reach, bool, bool], list[Emission]] = {}
-        self._stretches: dict[Wiring, list[_Stretch]] = {}
-        self._spans: dict[tuple[Reach, Wiring], list[tuple[_Stretch, tuple[int, int]]]] = {}
+        self._stretches: dict[tuple[Wiring, Reach], list[_Stretch]] = {}
 
     def asked(self, reach: Reach) -> NDArray[Any]:
         """The new rows that an engine of this reach is asked about."""
@@ -211,20 +210,9 @@ class _Plan:
             self._fed[key] = found
         return found
 
-    def spans(self, reach: Reach, wiring: Wiring) -> list[tuple[_Stretch, tuple[int, int]]]:
-        """The stretches of a wiring, each with its part of the rows that a reach is asked about."""
-        found = self._spans.get((reach, wiring))
-        if found is None:
-            stretches, asked = self.stretches(wiring), self.asked(reach)
-            firsts = np.searchsorted(asked, [stretch.start for stretch in stretches]).tolist()
-            lasts = np.searchsorted(asked, [stretch.stop for stretch in stretches]).tolist()
-            found = list(zip(stretches, zip(firsts, lasts, strict=True), strict=True))
-            self._spans[reach, wiring] = found
-        return found
-
-    def stretches(self, wiring: Wiring) -> list[_Stretch]:
-        """The new rows cut where the ledger session changes or an event of the wiring falls."""
-        found = self._stretches.get(wiring)
+    def stretches(self, wiring: Wiring, reach: Reach) -> list[_Stretch]:
+        """What an engine is asked, cut where the ledger changes or an event of the wiring falls."""
+        found = self._stretches.get((wiring, reach))
         if found is not None:
             return found
         chunk = self._chunk
@@ -233,24 +221,25 @@ class _Plan:
             changes = np.flatnonzero(np.diff(ledgers[chunk.start :])) + chunk.start + 1
         else:
             changes = np.zeros(0, dtype=np.int64)
-        events: dict[int, list[tuple[str, Event]]] = {}
+        events: dict[int, list[tuple[int, Event]]] = {}
         for arrival in chunk.arrivals:
             for kind in delivered(wiring, arrival.event.kind):
                 event = arrival.event._replace(kind=kind)
                 events.setdefault(arrival.row, []).append((arrival.ledger, event))
         cuts = sorted({chunk.start, len(chunk), *changes.tolist(), *events})
+        places = np.searchsorted(self.asked(reach), cuts).tolist()
         found = []
-        for start, stop in pairwise(cuts):
-            ledger = chunk.ledgers[ledgers[start]]
+        for cut, (first, last) in zip(cuts, pairwise(places), strict=False):
+            ledger = int(ledgers[cut])
             mine = []
-            for owner, event in events.get(start, ()):
+            for owner, event in events.get(cut, ()):
                 if owner == ledger or self._scope == "history":
                     mine.append(event)
                 else:
                     # another session's process hears of it, though no result of it follows here
-                    found.append(_Stretch(owner, [event], start, start))
-            found.append(_Stretch(ledger, mine, start, stop))
-        self._stretches[wiring] = found
+                    found.append(_Stretch(owner, [event], first, first))
+            found.append(_Stretch(ledger, mine, first, last))
+        self._stretches[wiring, reach] = found
         return found
 
 
@@ -281,7 +270,7 @@ class Replay:
             for actor, twin in zip(self._actors, self._twins, strict=True):
                 replayed = actor.replay(chunk, plan)
                 if twin is not None:
-                    replayed.score.if_unknown_reads = _more(twin.replay(chunk, plan).judged, replayed, chunk)
+                    replayed.score.if_unknown_reads = _more(twin.judged(chunk, plan)[1], replayed, chunk)
                 found.append(replayed)
         return found
 

@@ -64,19 +64,22 @@ case when e.tool in ('Read', 'mcp__acp__Read') then 5 + coalesce(strlen(e.target
 
 _LEDGERS = f"""
 create or replace temp table replay_ledger as
-select row_number() over (order by ledger) - 1 as ledger_no, ledger
+select row_number() over (order by process, ledger) - 1 as ledger_no, process, ledger
 from (
-    select distinct {_LEDGER.format(row="e")} as ledger
+    select distinct {{process}} as process, {_LEDGER.format(row="e")} as ledger
     from emission e
     join replay_context c using (context_key)
     where {{only}}
     union
-    select distinct {_LEDGER.format(row="v")}
+    select distinct {{process}}, {_LEDGER.format(row="v")}
     from event v
     join replay_context c using (context_key)
     where {{only}}
 )
 """
+
+#: What one id of a session may stand for: rows of two families can carry the same one.
+_PROCESSES: Final[dict[Scope, str]] = {"session": "family_key", "history": "0"}
 
 _ORDERS: Final[dict[Scope, str]] = {
     "session": "family_key, seq",
@@ -103,18 +106,25 @@ with listed as (
         on t.tool = e.tool and t.category = coalesce(e.category, '') and t.read_only = e.read_only
     where {{only}}
 )
-select row_number() over (order by {{order}}) - 1 as position, * exclude (ledger), l.ledger_no
+select row_number() over (order by {{order}}) - 1 as position, listed.* exclude (ledger), l.ledger_no
 from listed
-join replay_ledger l using (ledger)
+join replay_ledger l on l.ledger = listed.ledger and l.process = {{process}}
 order by position
 """
 
 
 _FAMILIES = """
 create or replace temp table replay_family as
-select family_key, min(position) as first, max(position) as last, count(*) as emissions
+select family_key, min(position) as first, max(position) as last
 from replay_row
 group by family_key
+"""
+
+_LIVED = """
+create or replace temp table replay_lived as
+select ledger_no, min(position) as first, max(position) as last
+from replay_row
+group by ledger_no
 """
 
 _EVENTS = f"""
@@ -123,7 +133,7 @@ with happened as (
     select v.family_key, v.kind, v.context_key, l.ledger_no, c.kind = 'main' as is_main, v.seq, v.ts, v.line
     from event v
     join replay_context c using (context_key)
-    join replay_ledger l on l.ledger = {_LEDGER.format(row="v")}
+    join replay_ledger l on l.ledger = {_LEDGER.format(row="v")} and l.process = {{process}}
     -- a clear or rewind is no event for any engine, and a message after a result ends no run
     where v.kind in ('compaction', 'turn') and not v.is_steering
 ),
@@ -132,11 +142,12 @@ lived as (
     from replay_row
     group by grouping sets ({{groups}})
 )
-select coalesce(r.position, f.last + 1) as position, 2 as rank, h.kind, h.context_key, h.ledger_no,
+select {{place}} as position, 2 as rank, h.kind, h.context_key, h.ledger_no,
     h.kind <> 'turn' or h.is_main as is_of_session, h.seq, h.ts, h.line
 from happened h
 join replay_family f using (family_key)
 left join replay_row r on r.family_key = h.family_key and r.seq = h.seq
+{{clocks}}
 union all
 select first, 1, 'session_start', context_key, ledger_no, context_key is null, 0, null, 0 from lived
 union all
@@ -146,6 +157,21 @@ order by position, rank, seq, ts, line, kind, context_key
 """Rank: what ends behind an emission ends before anything begins. A life has either a context or a ledger;
 `is_of_session` tells whether it concerns the ledger that subagents share, besides the context's own."""
 
+_AHEAD = "coalesce(r.position, f.last + 1)"
+_PLACES: Final[dict[Scope, str]] = {
+    "session": _AHEAD,
+    # as its family has it, but before what another family's clock shows to be later
+    "history": f"least({_AHEAD}, greatest(coalesce(b.position + 1, 0), coalesce(k.behind, 0)))",
+}
+_CLOCKS: Final[dict[Scope, str]] = {
+    "session": "",
+    "history": """
+left join replay_row b on b.family_key = h.family_key and b.seq = h.seq - 1
+asof left join (select clock, max(position) + 1 as behind from replay_row group by clock) k
+    on k.clock <= epoch_us(h.ts)
+""",
+}
+
 _LIVES: Final[dict[Scope, str]] = {
     "session": "(family_key, ledger_no), (family_key, ledger_no, context_key)",
     "history": "(ledger_no), (ledger_no, context_key)",
@@ -154,12 +180,13 @@ _LIVES: Final[dict[Scope, str]] = {
 _CHUNK = """
 select * from replay_row
 where position between $first and $last
-    or position < $first and family_key in (
-        select family_key from replay_family where first < $first and last >= $first
+    or position < $first and (
+        family_key in (select family_key from replay_family where first < $first and last >= $first)
+        or ledger_no in (select ledger_no from replay_lived where first < $first and last >= $first)
     )
 order by position
 """
-"""New rows, behind those of families that began earlier and go on: their emissions can still be anchors."""
+"""New rows, behind those of families and ledgers that began earlier and go on: these can still be anchors."""
 
 
 class Timeline:
@@ -189,11 +216,16 @@ class Timeline:
         self._store = store
         self._scope: Scope = scope
         self._knowledge = knowledge
+        process = _PROCESSES[scope]
         for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
-            store.query(sql.format(only=only))
-        store.query(_ROWS.format(order=_ORDERS[scope], counted=counted, only=only), dict(parameters or {}))
+            store.query(sql.format(only=only, process=process))
+        rows = _ROWS.format(order=_ORDERS[scope], counted=counted, process=process, only=only)
+        store.query(rows, dict(parameters or {}))
         store.query(_FAMILIES)
-        store.query(_EVENTS.format(groups=_LIVES[scope]))
+        store.query(_LIVED)
+        store.query(
+            _EVENTS.format(groups=_LIVES[scope], process=process, place=_PLACES[scope], clocks=_CLOCKS[scope])
+        )
         self._tools = store.query("select tool, category, read_only from replay_tool order by tool_no")
         self._ledgers: list[str] = [
             ledger for (ledger,) in store.query("select ledger from replay_ledger order by ledger_no")
@@ -277,7 +309,7 @@ class Timeline:
         return [
             Arrival(
                 position - first + start,
-                self._ledgers[ledger],
+                ledger,
                 Event(
                     EventKind(kind),
                     self._ledgers[ledger] if is_of_session else "",

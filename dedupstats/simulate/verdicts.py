@@ -28,7 +28,7 @@ class Verdict(StrEnum):
     HIDDEN = "hidden"
     """the call had an effect or failed, and the marker does not say so"""
     FALSE = "false"
-    """the anchor shows other bytes, or the marker speaks of the same arguments and they differ"""
+    """the anchor shows other bytes or an excerpt, or the marker says "same arguments" and they differ"""
     DANGLING = "dangling"
     """no full copy of the bytes is in sight"""
     SOUND = "sound"
@@ -45,7 +45,7 @@ class Place(StrEnum):
     SIBLING = "sibling"
     CHILD = "child"
     OTHER = "other"
-    """another session of the family"""
+    """another session of the family, or another file with a main thread of this one"""
 
 
 VERDICTS = tuple(Verdict)
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
     changed_between: NDArray[Any]
     """since the anchor, the same call gave other bytes, or failed"""
     later_dangling: NDArray[Any]
-    """still in sight after every full copy of the bytes has left"""
+    """a full copy of the bytes is in sight, and this is still in sight after the last one has left"""
     if_unknown_reads: NDArray[Any]
     """would be sound, were it not that nobody says whether the call only reads"""
 
@@ -98,14 +98,15 @@ def judge(
     decided = [(row, decision) for row, decision in elided.items() if row >= chunk.start]
     rows = np.array([row for row, _ in decided], dtype=np.int64)
     anchor = chunk.rows(np.array([decision.anchor for _, decision in decided], dtype=np.int64))
-    until = _longest(chunk, elided, set(shortened))
+    cut = set(shortened)
+    until = _longest(chunk, elided, cut)
     longest = np.array([until[row] for row, _ in decided], dtype=np.int64)
     is_visible = longest > columns["ordinal"][rows]
     sha, call, arguments = columns["sha64"], columns["call_key"], columns["args_sha64"]
     known = (chunk.known_to_shell if sees_shell_only else chunk.known)[rows]
     is_error = columns["is_error"][rows]
     is_same_call = call[anchor] == call[rows]
-    is_false = sha[anchor] != sha[rows]
+    is_false = (sha[anchor] != sha[rows]) | np.array([there in cut for there in anchor.tolist()], dtype=bool)
     if says_same_arguments:
         is_false |= is_same_call & (arguments[anchor] != arguments[rows])
     verdict = np.select(
@@ -118,17 +119,11 @@ def judge(
         anchor,
         np.array([decision.shown_bytes or 0 for _, decision in decided], dtype=np.int64),
         verdict,
-        np.array(
-            [
-                PLACES.index(place(chunk, here, there))
-                for here, there in zip(rows.tolist(), anchor.tolist(), strict=True)
-            ],
-            dtype=np.int64,
-        ),
+        _places(chunk, rows, anchor),
         ~is_same_call,
         np.array([there in elided for there in anchor.tolist()], dtype=bool),
         chunk.last_other[rows] > anchor,
-        columns["left_at"][rows] > longest,
+        is_visible & (columns["left_at"][rows] > longest),
         ~is_error & (known == UNKNOWN) & ~is_false & is_visible,
     )
 
@@ -161,25 +156,35 @@ def _longest(chunk: Chunk, elided: dict[int, Decision], shortened: set[int]) -> 
 
 def place(chunk: Chunk, row: int, anchor: int) -> Place:
     """Where an earlier emission stands, seen from the context of a row; a copy of it here counts as here."""
+    return PLACES[int(_places(chunk, np.array([row]), np.array([anchor]))[0])]
+
+
+def _places(chunk: Chunk, rows: NDArray[Any], anchors: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of the places of some anchors."""
     columns = chunk.columns
-    context, ordinal = columns["context_key"][row], columns["ordinal"][row]
-    here = [
-        copy
-        for copy in (anchor, *chunk.copies.get(anchor, ()))
-        if copy < row and columns["context_key"][copy] == context
-    ]
-    if any(columns["left_at"][copy] > ordinal for copy in here):
-        return Place.IN_SIGHT
-    if here:
-        return Place.GONE
-    return _relation(int(context), int(columns["context_key"][anchor]), chunk)
+    contexts, ordinals, left_at = columns["context_key"], columns["ordinal"], columns["left_at"]
+    is_here = contexts[anchors] == contexts[rows]
+    in_sight = is_here & (left_at[anchors] > ordinals[rows])
+    found: NDArray[Any] = np.where(in_sight, PLACES.index(Place.IN_SIGHT), PLACES.index(Place.GONE))
+    for number in np.flatnonzero(~in_sight).tolist():
+        row, anchor = int(rows[number]), int(anchors[number])
+        # a copy of it in this context counts as here
+        copies = [
+            copy for copy in chunk.copies.get(anchor, ()) if copy < row and contexts[copy] == contexts[row]
+        ]
+        if any(left_at[copy] > ordinals[row] for copy in copies):
+            found[number] = PLACES.index(Place.IN_SIGHT)
+        elif not copies and not is_here[number]:
+            relation = _relation(int(contexts[row]), int(contexts[anchor]), chunk)
+            found[number] = PLACES.index(relation)
+    return found
 
 
 def _relation(context: int, other: int, chunk: Chunk) -> Place:
     """What another context is to this one; an agent without a known parent is the main thread's."""
     contexts = chunk.contexts
     one, two = contexts[context], contexts[other]
-    if one.session != two.session:
+    if one.session != two.session or (one.is_main and two.is_main):
         return Place.OTHER
     if two.is_main or other in _ancestors(context, chunk):
         return Place.PARENT

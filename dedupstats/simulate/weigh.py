@@ -157,7 +157,9 @@ def _examples(chunk: Chunk, judged: Judged, verdict: int) -> list[Example]:
     """The largest elisions of one verdict."""
     columns = chunk.columns
     places = np.flatnonzero(judged.verdict == verdict)
-    places = places[np.argsort(-columns["bytes"][judged.row[places]], kind="stable")[:EXAMPLES]]
+    rows = judged.row[places]
+    # among equal sizes the key decides, as it does where scores are added
+    places = places[np.lexsort((columns["emission_key"][rows], columns["bytes"][rows]))[-EXAMPLES:]]
     return sorted(
         (
             Example(

@@ -1,8 +1,7 @@
 """Fault cases of class R, as far as they concern repeat rules, classes and what was in sight.
 
-What engines would have decided is not told by logs alone, so these parts wait for the engines themselves:
-verdicts of elisions (R01 to R03, R10, R11, R16, R20), what an engine remembers and when it forgets (R07, R22,
-R31), its cap and window (R23, R24: nothing else is in them), stubs and placeholders as savings (R06, R09).
+What engines would have decided is not told by logs alone: test_replay_cases.py has verdicts of elisions, what
+an engine remembers and when it forgets, its cap and window, stubs as savings.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from dedupstats.sources.base import Names, hash64
 from dedupstats.sources.measure import measure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dedupstats.store import Store
 
 NAMES = Names()
@@ -74,6 +76,9 @@ def fill(
     contexts: list[Context],
     emissions: list[Emission],
     left: dict[int, int] | None = None,
+    *,
+    turns: Sequence[tuple[Any, ...]] = (),
+    boundaries: Sequence[tuple[Any, ...]] = (),
 ) -> None:
     """Put the rows into the store, in place of what it held, and let the history settle.
 
@@ -82,9 +87,11 @@ def fill(
         contexts: Their contexts.
         emissions: The emissions, in any order.
         left: Emission key to the ordinal at which it left sight.
+        turns: Rows of `raw.turn`.
+        boundaries: Rows of `raw.boundary`, up to the kind.
     """
     with store.transaction():
-        for table in ("unit", "context", "emission", "tool", "name"):
+        for table in ("unit", "context", "emission", "tool", "name", "turn", "boundary"):
             store.query(f"delete from raw.{table}")
         unit = hash64("test", "unit")
         store.append("raw.unit", [(unit, "claude_code", "unit", 0)])
@@ -92,6 +99,8 @@ def fill(
             "raw.context", [(unit, "claude_code", hash64("claude_code", c.session_id), *c) for c in contexts]
         )
         store.append("raw.emission", [((left or {}).get(e.emission_key), None, *e) for e in emissions])
+        store.append("raw.turn", list(turns))
+        store.append("raw.boundary", [(*row, None, None, None, "", "", 0, 0) for row in boundaries])
         store.append("raw.tool", [(key, *tool) for key, tool in NAMES.tools.items()])
         store.append("raw.name", list(NAMES.texts.items()))
         history.complete(store)
