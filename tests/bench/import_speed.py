@@ -135,12 +135,13 @@ def parts(paths: list[Path], db: Path) -> dict[str, float]:
 def peak_memory(folder: Path, db: Path) -> float:
     """Peak resident memory of an import in a fresh process, in MB."""
     script = (
-        "import resource, sys; from dedupstats import import_paths, open_store;\n"
+        "import sys; from dedupstats import import_paths, open_store; from peak import peak_megabytes;\n"
         "with open_store(sys.argv[2]) as s: import_paths(s, [sys.argv[1]])\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "print(peak_megabytes())"
     )
     db.unlink(missing_ok=True)
-    return float(subprocess.check_output([sys.executable, "-c", script, str(folder), str(db)]))
+    command = [sys.executable, "-c", script, str(folder), str(db)]
+    return float(subprocess.check_output(command, cwd=Path(__file__).parent))
 
 
 def main(megabytes: int = 200, rounds: int = 5) -> None:

@@ -12,7 +12,6 @@ history is made up: skewed sessions, a quarter of the results in subagents, turn
 from __future__ import annotations
 
 import gc
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from peak import peak_megabytes
 
 from dedupstats import history, open_store
 from dedupstats.model import ReadOnly
@@ -212,14 +212,14 @@ def compare(store: Store, emissions: int, rounds: int) -> None:
 def peak(db: str) -> None:
     """In a process of its own: simulate everything, print the peak memory in MB."""
     with open_store(db, read_only=True) as store:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_megabytes()
         Timeline(store, "session", Knowledge())
-        sorted_ = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        sorted_ = peak_megabytes()
         simulate(store, variants())
-    whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    whole = peak_megabytes()
     print(
-        f"peak memory: {whole / 1024:.0f} MB (goal {MEMORY}); "
-        f"store opened {before / 1024:.0f}, history sorted {sorted_ / 1024:.0f}"
+        f"peak memory: {whole:.0f} MB (goal {MEMORY}); "
+        f"store opened {before:.0f}, history sorted {sorted_:.0f}"
     )
 
 

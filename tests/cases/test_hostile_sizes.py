@@ -10,8 +10,8 @@ from support.claude import Transcript, of, records
 
 from dedupstats.model import Boundary, Emission, Ignored, Skipped, Turn
 from dedupstats.report import text
-from dedupstats.sources import base, claude_code, lines
-from dedupstats.sources.claude_code import sight, tree
+from dedupstats.sources import base, lines
+from dedupstats.sources.claude_code import sight, tree, unit
 from dedupstats.sources.docker_agent import thread
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def test_very_many_values_in_one_record(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_companions_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code, "CHUNK_BYTES", 7)
+    monkeypatch.setattr(unit, "CHUNK_BYTES", 7)
     made = Transcript()
     made.read("t1", "a", "x")
     path = made.write(tmp_path / "s1.jsonl")

@@ -280,7 +280,7 @@ def test_sql_lists_its_views(home: Path) -> None:
     piped = run(home, "sql", "--views")
     assert piped.out.split()[:4] == ["view", "column", "type", "comment"]
     one = list(csv.DictReader(io.StringIO(run(home, "sql", "--views", "skipped", "--format", "csv").out)))
-    assert [row["column"] for row in one] == ["", "unit_key", "source", "path", "line", "reason"]
+    assert [row["column"] for row in one] == ["", "unit_key", "source", "path", "line", "reason", "records"]
     unknown = run(home, "sql", "--views", "skiped")
     assert (unknown.code, unknown.err.splitlines()[1].strip()) == (2, "did you mean skipped?")
 

@@ -83,7 +83,8 @@ def unlike(found: Rows, wanted: Rows) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def test_one_import_fills_every_view() -> None:
-    assert [name for name, rows in at_once().items() if not rows] == []
+    # decisions are saved by replays, and by them alone
+    assert [name for name, rows in at_once().items() if not rows] == ["decision"]
 
 
 @st.composite
