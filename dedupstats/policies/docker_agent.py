@@ -208,15 +208,18 @@ class _Engine:
 
     def _look_up(self, emission: Emission) -> Decision:
         """Steps 7 to 10 of 1.2."""
-        ledger = self._ledger(emission.context if self._by_context else emission.session)
-        known = ledger.get(emission.call_key)
+        name = emission.context if self._by_context else emission.session
+        # this line runs for each result: no call where the ledger is there
+        ledger = self._ledgers.get(name) or self._ledger(name)
+        key = emission.call_key
+        known = ledger.get(key)
         if known is None:
             if len(ledger) >= self._max_keys:
                 return _CAP
-            ledger[emission.call_key] = emission
+            ledger[key] = emission
             return _FIRST
         if known.sha64 != emission.sha64:
-            ledger[emission.call_key] = emission
+            ledger[key] = emission
             return _CHANGED
         text = marker(emission.tool, emission.bytes)
         return Decision(Action.ELIDE, "repeat", known.seq, text, _utf8_length(text))
@@ -282,10 +285,13 @@ class _V3(_V2):
 
     def __init__(self, revision: str, settings: Settings) -> None:
         super().__init__(revision, settings)
-        self._limits = _Limits(settings["max_result_bytes"], settings["max_result_lines"])
+        self._max_lines: int = settings["max_result_lines"]
 
     def _is_too_large(self, emission: Emission) -> bool:
-        return self._limits.rewrites(emission.category, emission.bytes, emission.lines)
+        # the limits in place: most results are of a toolset that the limiter acts on
+        return emission.category in _LIMITED and (
+            emission.bytes > self._max_bytes or emission.lines > self._max_lines
+        )
 
 
 class _Limited:
@@ -344,6 +350,7 @@ DOCKER_AGENT: Final = Definition(
     ),
     says_same_arguments=True,
     capped_by="max_keys",
+    ledgers_capped_by="max_sessions",
     reasons={
         "not_read_only": Stage.ELIGIBLE,
         "category": Stage.ELIGIBLE,

@@ -45,11 +45,14 @@ class Definition:
     presets: tuple[Preset, ...] = (Preset("", {}),)
     """the headline first"""
     keyed_by: Literal["call", "bytes"] = "call"
-    """what makes an earlier result a candidate: the same call, or the same bytes of any call"""
+    """what makes an earlier result a candidate: the same call, or the same bytes of any call; results that
+    share neither this nor a cap do not touch each other"""
     says_same_arguments: bool = False
     """the marker claims that the arguments are those of the anchor"""
     capped_by: str = ""
     """name of the parameter that is the most entries of a ledger; empty: there is no such limit"""
+    ledgers_capped_by: str = ""
+    """name of the parameter that is the most ledgers of a process; empty likewise"""
     reasons: Mapping[str, Stage] = field(default_factory=dict)
     """at which stage each reason shows a result; `repeat` elides and is not listed"""
 

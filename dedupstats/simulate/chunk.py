@@ -158,6 +158,11 @@ class Chunk:
         return _groups(self.columns["context_key"], self.columns["sha64"])
 
     @cached_property
+    def same_call(self) -> NDArray[Any]:
+        """A number for each row, equal for rows of one ledger session with the same call."""
+        return _groups(self.columns["ledger_no"], self.columns["call_key"])
+
+    @cached_property
     def last_other(self) -> NDArray[Any]:
         """The row of the session before each row that gave the same call another result, or failed; else -1.
 

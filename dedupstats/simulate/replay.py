@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -43,8 +45,21 @@ class Replayed(NamedTuple):
     score: Score
 
 
+_ACTION = attrgetter("action")
+
 _ONE = -1
 """the process of what all ledgers share"""
+
+
+class _Feed(NamedTuple):
+    """Which emissions a policy is asked about, and as what."""
+
+    reach: Reach
+    renames: bool
+    """its name for a shell command is the command, and not what the hook would make of it"""
+    unknown: str
+    """how tools of which nothing is known are told: empty: as having an effect; else as reading, and only
+    what they have to do with is asked: `all`, or what shares `call` or `bytes` with one of theirs"""
 
 
 class _Stretch(NamedTuple):
@@ -78,7 +93,7 @@ class _Actor:
     def replay(self, chunk: Chunk, plan: _Plan) -> Replayed:
         """Decide on a chunk, judge, add up."""
         answers, judged = self.judged(chunk, plan)
-        asked = plan.asked(self.reach)
+        asked = plan.asked(self._feed(plan))
         definition = self.variant.spec.definition
         found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
         found.largest = self._largest
@@ -104,6 +119,16 @@ class _Actor:
             self._kept = {int(positions[row]): answer for row, answer in not_full.items()}
         return answers, judged
 
+    def _feed(self, plan: _Plan) -> _Feed:
+        spec = self.variant.spec
+        # an engine that names commands and is asked about every tool calls a shell command by its text
+        renames = self.reach == "all" and "identity" in self.needs
+        if not self.unknown_reads:
+            return _Feed(self.reach, renames, "")
+        caps = spec.definition.capped_by, spec.definition.ledgers_capped_by
+        is_free = self._scope == "session" and plan.is_below(*(spec.settings.get(cap) for cap in caps))
+        return _Feed(self.reach, renames, spec.definition.keyed_by if is_free else "all")
+
     def _remembered(self, chunk: Chunk) -> dict[int, Decision]:
         """What was not shown in full among the rows that were decided in earlier chunks."""
         positions = chunk.columns["position"][: chunk.start].tolist()
@@ -119,14 +144,17 @@ class _Actor:
 
     def _decide(self, chunk: Chunk, plan: _Plan, not_full: dict[int, Decision]) -> list[Decision]:
         """The answers on the rows that the policy is asked about; `not_full` takes those that do not show."""
-        rows = plan.asked(self.reach).tolist()
-        emissions = plan.fed(self.reach, self.needs, unknown_reads=self.unknown_reads)
+        feed = self._feed(plan)
+        rows = plan.asked(feed).tolist()
+        emissions = plan.fed(feed)
         answers: list[Decision] = []
         if self._is_reference:
             _refer(cast("Witness", self._policy(_ONE)), chunk, emissions, rows, answers, not_full)
             return answers
-        for stretch in plan.stretches(self.wiring, self.reach):
-            policy = self._policy(stretch.ledger)
+        ledger, policy = None, None
+        for stretch in plan.stretches(self.wiring, feed):
+            if policy is None or stretch.ledger != ledger:
+                ledger, policy = stretch.ledger, self._policy(stretch.ledger)
             for event in stretch.events:
                 policy.notify(event)
             decide = policy.decide
@@ -161,7 +189,11 @@ def _refer(  # noqa: PLR0917 - an inner loop
 
 def _not_shown(rows: list[int], answers: list[Decision]) -> dict[int, Decision]:
     show = Action.SHOW
-    return {row: answer for row, answer in zip(rows, answers, strict=True) if answer.action is not show}
+    return {
+        rows[place]: answers[place]
+        for place, action in enumerate(map(_ACTION, answers))
+        if action is not show
+    }
 
 
 class _Plan:
@@ -170,49 +202,63 @@ class _Plan:
     def __init__(self, chunk: Chunk, scope: Scope) -> None:
         self._chunk = chunk
         self._scope: Scope = scope
-        self._asked: dict[Reach, NDArray[Any]] = {}
-        self._fed: dict[tuple[Reach, bool, bool], list[Emission]] = {}
-        self._stretches: dict[tuple[Wiring, Reach], list[_Stretch]] = {}
+        self._asked: dict[_Feed, NDArray[Any]] = {}
+        self._fed: dict[_Feed, list[Emission]] = {}
+        self._stretches: dict[tuple[Wiring, _Feed], list[_Stretch]] = {}
 
-    def asked(self, reach: Reach) -> NDArray[Any]:
-        """The new rows that an engine of this reach is asked about."""
-        found = self._asked.get(reach)
+    @cached_property
+    def _most_calls(self) -> int:
+        """The most different calls of a ledger session."""
+        return _most_within(self._chunk.columns["ledger_no"], self._chunk.same_call)
+
+    @cached_property
+    def _most_contexts(self) -> int:
+        """The most contexts of a ledger session."""
+        return _most_within(self._chunk.columns["ledger_no"], self._chunk.columns["context_key"])
+
+    def is_below(self, most_entries: int | None, most_ledgers: int | None) -> bool:
+        """Whether no ledger session of the chunk can reach these caps (None: there is none)."""
+        return (most_entries is None or self._most_calls <= most_entries) and (
+            most_ledgers is None or self._most_contexts <= most_ledgers
+        )
+
+    def asked(self, feed: _Feed) -> NDArray[Any]:
+        """The new rows that are asked about."""
+        found = self._asked.get(feed)
         if found is None:
             chunk = self._chunk
             may = ~chunk.unasked
-            if reach == "hook":
+            if feed.reach == "hook":
                 may &= chunk.columns["hook"] > 0
             may[: chunk.start] = False
-            found = self._asked[reach] = np.flatnonzero(may)
+            if feed.unknown == "call":
+                may &= _meets(chunk.same_call, chunk.known == UNKNOWN, may)
+            elif feed.unknown == "bytes":
+                may &= _meets(chunk.same_bytes, chunk.known == UNKNOWN, may)
+            found = self._asked[feed] = np.flatnonzero(may)
         return found
 
-    def fed(self, reach: Reach, needs: frozenset[str], *, unknown_reads: bool) -> list[Emission]:
-        """The emissions of these rows.
-
-        Where an engine that names commands is asked about every tool, its name for a shell command is the
-        command and not what the hook would make of it.
-        """
-        renames = reach == "all" and "identity" in needs
-        key = (reach, renames, unknown_reads)
-        found = self._fed.get(key)
+    def fed(self, feed: _Feed) -> list[Emission]:
+        """The emissions of these rows."""
+        found = self._fed.get(feed)
         if found is None:
             chunk = self._chunk
-            rows = self.asked(reach)
+            rows = self.asked(feed)
             emissions = chunk.emissions
             found = [emissions[row] for row in rows.tolist()]
-            if renames:
+            if feed.renames:
                 for place in np.flatnonzero(chunk.columns["hook"][rows] > 0).tolist():
                     length = int(chunk.columns["identity"][rows[place]])
                     found[place] = found[place]._replace(identity="?" * length)
-            if unknown_reads:
+            if feed.unknown:
                 for place in np.flatnonzero(chunk.known[rows] == UNKNOWN).tolist():
                     found[place] = found[place]._replace(read_only=True)
-            self._fed[key] = found
+            self._fed[feed] = found
         return found
 
-    def stretches(self, wiring: Wiring, reach: Reach) -> list[_Stretch]:
+    def stretches(self, wiring: Wiring, feed: _Feed) -> list[_Stretch]:
         """What an engine is asked, cut where the ledger changes or an event of the wiring falls."""
-        found = self._stretches.get((wiring, reach))
+        found = self._stretches.get((wiring, feed))
         if found is not None:
             return found
         chunk = self._chunk
@@ -227,7 +273,7 @@ class _Plan:
                 event = arrival.event._replace(kind=kind)
                 events.setdefault(arrival.row, []).append((arrival.ledger, event))
         cuts = sorted({chunk.start, len(chunk), *changes.tolist(), *events})
-        places = np.searchsorted(self.asked(reach), cuts).tolist()
+        places = np.searchsorted(self.asked(feed), cuts).tolist()
         found = []
         for cut, (first, last) in zip(cuts, pairwise(places), strict=False):
             ledger = int(ledgers[cut])
@@ -239,8 +285,26 @@ class _Plan:
                     # another session's process hears of it, though no result of it follows here
                     found.append(_Stretch(owner, [event], first, first))
             found.append(_Stretch(ledger, mine, first, last))
-        self._stretches[wiring, reach] = found
+        self._stretches[wiring, feed] = found
         return found
+
+
+def _most_within(ledgers: NDArray[Any], names: NDArray[Any]) -> int:
+    """The most different names that a ledger session has."""
+    order = np.lexsort((names, ledgers))
+    ledgers, names = ledgers[order], names[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (ledgers[1:] != ledgers[:-1]) | (names[1:] != names[:-1])
+    return int(np.bincount(ledgers[is_new], minlength=1).max())
+
+
+def _meets(groups: NDArray[Any], unknown: NDArray[Any], may: NDArray[Any]) -> NDArray[Any]:
+    """Rows whose group has several rows that may be asked about, one of a tool of which nothing is known."""
+    size = int(groups.max(initial=0)) + 1
+    several = np.bincount(groups[may], minlength=size) > 1
+    has_unknown = np.bincount(groups[may & unknown], minlength=size) > 0
+    found: NDArray[Any] = (several & has_unknown)[groups]
+    return found
 
 
 class Replay:

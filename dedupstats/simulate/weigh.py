@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from dedupstats.simulate.score import (
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Judged, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +46,8 @@ _RULES: dict[str, dict[Step, str]] = {
 _STAGES = {Step.ELIGIBLE: Stage.ELIGIBLE, Step.THRESHOLD: Stage.THRESHOLD, Step.CAP: Stage.CAP}
 
 
+_STAGE_NUMBERS = {stage: number for number, stage in enumerate(Stage)}
+_REASON = attrgetter("reason")
 _SOUND = VERDICTS.index(Verdict.SOUND)
 
 
@@ -79,23 +82,17 @@ def score(
     for step, rule in _RULES[definition.keyed_by].items():
         rows = rows[chunk.columns[rule][rows]]
         found.steps[step] = tally(chunk, rows)
-    stage_of = {
-        row: reasons.get(answer.reason, Stage.LEDGER)
-        for row, answer in _answers_at(asked, answers, rows).items()
-    }
+    known, decisions = _answers_at(asked, answers, rows)
     if is_partial:
-        found.steps[Step.REACHED] = tally(chunk, _rows(stage_of))
-    _climb(found, chunk, stage_of, kept)
+        found.steps[Step.REACHED] = tally(chunk, known)
+    _climb(found, chunk, known, [reasons.get(answer.reason, Stage.LEDGER) for answer in decisions], kept)
     if definition.keyed_by == "call":
         lost = np.flatnonzero(
             chunk.columns["norm_repeat_session"] & ~chunk.columns["repeat_session"] & counted
         )
-        unknown = [
-            row
-            for row, answer in _answers_at(asked, answers, lost).items()
-            if reasons.get(answer.reason) is Stage.LEDGER
-        ]
-        found.key_lost = tally(chunk, _rows(unknown))
+        known, decisions = _answers_at(asked, answers, lost)
+        is_unheld = [reasons.get(answer.reason) is Stage.LEDGER for answer in decisions]
+        found.key_lost = tally(chunk, known[np.array(is_unheld, dtype=bool)])
     return found
 
 
@@ -113,14 +110,10 @@ def tally(chunk: Chunk, rows: NDArray[Any], markers: NDArray[Any] | None = None)
     )
 
 
-def _rows(rows: Iterable[int]) -> NDArray[Any]:
-    return np.array(list(rows), dtype=np.int64)
-
-
 def _reasons(chunk: Chunk, asked: NDArray[Any], answers: list[Decision]) -> dict[str, int]:
     counted = chunk.columns["is_counted"]
     if counted.all():
-        found = Counter(answer.reason for answer in answers)
+        found = Counter(map(_REASON, answers))
     else:
         found = Counter(answers[place].reason for place in np.flatnonzero(counted[asked]).tolist())
     reachable = int(np.count_nonzero((counted & ~chunk.unasked)[chunk.start :]))
@@ -175,30 +168,33 @@ def _examples(chunk: Chunk, judged: Judged, verdict: int) -> list[Example]:
     )
 
 
-def _climb(found: Score, chunk: Chunk, stage_of: dict[int, Stage], judged: Judged) -> None:
+def _climb(found: Score, chunk: Chunk, rows: NDArray[Any], stages: Sequence[Stage], judged: Judged) -> None:
     """The steps that the policy's own answers decide, of results that are in sight."""
-    markers = dict(zip(judged.row.tolist(), judged.marker_bytes.tolist(), strict=True))
-    sound = set(judged.row[judged.verdict == _SOUND].tolist())
-    left = list(stage_of)
+    markers = np.full(len(chunk), -1, dtype=np.int64)
+    markers[judged.row] = judged.marker_bytes
+    is_sound = np.zeros(len(chunk), dtype=bool)
+    is_sound[judged.row[judged.verdict == _SOUND]] = True
+    numbers = np.array([_STAGE_NUMBERS[stage] for stage in stages], dtype=np.int64)
+    # what was elided has no stage of its own and passes them all
+    numbers[markers[rows] >= 0] = -1
     for step, stage in _STAGES.items():
-        # what was elided has no stage of its own and passes them all
-        left = [row for row in left if stage_of[row] is not stage or row in markers]
-        found.steps[step] = tally(chunk, _rows(left))
-    known: tuple[tuple[Step, Collection[int]], ...] = ((Step.KNOWN, markers), (Step.SOUND, sound))
-    for step, members in known:
-        left = [row for row in left if row in members]
-        found.steps[step] = tally(chunk, _rows(left), _rows(markers[row] for row in left))
+        passes = numbers != _STAGE_NUMBERS[stage]
+        rows, numbers = rows[passes], numbers[passes]
+        found.steps[step] = tally(chunk, rows)
+    for step, is_left in ((Step.KNOWN, markers >= 0), (Step.SOUND, is_sound)):
+        rows = rows[is_left[rows]]
+        found.steps[step] = tally(chunk, rows, markers[rows])
 
 
-def _answers_at(asked: NDArray[Any], answers: list[Decision], rows: NDArray[Any]) -> dict[int, Decision]:
-    """The answers on some rows; rows that nobody was asked about have none."""
+def _answers_at(
+    asked: NDArray[Any], answers: list[Decision], rows: NDArray[Any]
+) -> tuple[NDArray[Any], list[Decision]]:
+    """Those of some rows that were asked about, and the answers on them."""
     if not len(asked):
-        return {}
+        return rows[:0], []
     places = np.minimum(np.searchsorted(asked, rows), len(asked) - 1)
     agrees = asked[places] == rows
-    return {
-        row: answers[place] for row, place in zip(rows[agrees].tolist(), places[agrees].tolist(), strict=True)
-    }
+    return rows[agrees], [answers[place] for place in places[agrees].tolist()]
 
 
 def _groups(chunk: Chunk, judged: Judged, names: NDArray[Any]) -> dict[int, Group]:
