@@ -73,6 +73,8 @@ class Chunk:
     """name of each tool by `tool_no`"""
     categories: Sequence[str]
     """its toolset; empty: none is known"""
+    told: NDArray[Any]
+    """`NO`, `YES` or `UNKNOWN` for each row: what an engine is told of whether the call only reads"""
     known: NDArray[Any]
     """`NO`, `YES` or `UNKNOWN` for each row: whether the call only reads"""
     ledgers: Sequence[str]
@@ -111,7 +113,7 @@ class Chunk:
                     columns.list("clock"),
                     [self.tools[number] for number in tool_numbers],
                     [self.categories[number] for number in tool_numbers],
-                    (self.known == YES).tolist(),
+                    (self.told == YES).tolist(),
                     columns.list("is_error"),
                     columns.list("did_not_run"),
                     columns.list("call_key"),

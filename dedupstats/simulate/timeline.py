@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from dedupstats.model import Provenance, ReadOnly
 from dedupstats.policies.base import NEVER, Event, EventKind
 from dedupstats.simulate.chunk import NO, UNKNOWN, YES, Arrival, Chunk, Columns, ContextFacts
+from dedupstats.sources import all_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dedupstats.simulate.knowledge import Knowledge
     from dedupstats.store import Store
+
+_CODES: Final = {ReadOnly.NO.value: NO, ReadOnly.YES.value: YES, ReadOnly.UNKNOWN.value: UNKNOWN}
 
 Scope = Literal["session", "history"]
 """what shares state: each session for itself, or one process over all sessions in order of time"""
@@ -39,8 +43,10 @@ FLAGS: Final = (
 
 _TOOLS = """
 create or replace temp table replay_tool as
-select row_number() over (order by tool, category, read_only) - 1 as tool_no, *
-from (select distinct tool, coalesce(category, '') as category, read_only from emission where {only})
+select row_number() over (order by tool, category, read_only, provenance) - 1 as tool_no, *
+from (
+    select distinct tool, coalesce(category, '') as category, read_only, provenance from emission where {only}
+)
 """
 
 _CONTEXTS = """
@@ -89,14 +95,17 @@ _ORDERS: Final[dict[Scope, str]] = {
 _ROWS = f"""
 create or replace temp table replay_row as
 with listed as (
-    select e.family_key, e.seq, e.emission_key, coalesce(e.copy_of, 0) as copy_of, e.is_copy,
-        e.session_key, e.context_key, e.ordinal, coalesce(e.left_at, {NEVER}) as left_at,
-        coalesce(epoch_us(e.clock), 0) as clock, t.tool_no, {_LEDGER.format(row="e")} as ledger,
+    -- narrow types: a million rows are to fit in memory, twice while they are sorted
+    select e.family_key, e.seq::integer as seq, e.emission_key, coalesce(e.copy_of, 0) as copy_of, e.is_copy,
+        e.session_key, e.context_key, e.ordinal::integer as ordinal, coalesce(e.left_at, {NEVER}) as left_at,
+        coalesce(epoch_us(e.clock), 0) as clock, t.tool_no::integer as tool_no,
+        {_LEDGER.format(row="e")} as ledger,
         e.is_error, e.did_not_run, coalesce(e.call_key, 0) as call_key, e.call_key is not null as has_call,
-        coalesce(e.args_sha64, 0) as args_sha64, e.sha64, e.bytes, e.lines,
+        coalesce(e.args_sha64, 0) as args_sha64, e.sha64, e.bytes::integer as bytes,
+        e.lines::integer as lines,
         e.class in ('text', 'truncated') as repeatable, coalesce(e.shell_reads, false) as shell_reads,
-        case e.rtk_mode when 'exact' then 1 when 'mixed' then 2 else 0 end as hook,
-        coalesce(e.rtk_identity_bytes, 0) as hook_identity, {_IDENTITY} as identity,
+        case e.rtk_mode when 'exact' then 1 when 'mixed' then 2 else 0 end::tinyint as hook,
+        coalesce(e.rtk_identity_bytes, 0)::integer as hook_identity, ({_IDENTITY})::integer as identity,
         {", ".join(f"r.{flag}" for flag in FLAGS)},
         {{counted}} as is_counted
     from emission e
@@ -104,9 +113,11 @@ with listed as (
     join replay_context c using (context_key)
     join replay_tool t
         on t.tool = e.tool and t.category = coalesce(e.category, '') and t.read_only = e.read_only
+            and t.provenance = e.provenance
     where {{only}}
 )
-select row_number() over (order by {{order}}) - 1 as position, listed.* exclude (ledger), l.ledger_no
+select (row_number() over (order by {{order}}) - 1)::integer as position, listed.* exclude (ledger),
+    l.ledger_no::integer as ledger_no
 from listed
 join replay_ledger l on l.ledger = listed.ledger and l.process = {{process}}
 order by position
@@ -216,17 +227,22 @@ class Timeline:
         self._store = store
         self._scope: Scope = scope
         self._knowledge = knowledge
+        self._hinted_effects = frozenset(
+            pair for source in all_sources() for pair in getattr(source, "hinted_effects", ())
+        )
         process = _PROCESSES[scope]
         for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
             store.query(sql.format(only=only, process=process))
         rows = _ROWS.format(order=_ORDERS[scope], counted=counted, process=process, only=only)
-        store.query(rows, dict(parameters or {}))
+        store.query_sparingly(rows, dict(parameters or {}))
         store.query(_FAMILIES)
         store.query(_LIVED)
         store.query(
             _EVENTS.format(groups=_LIVES[scope], process=process, place=_PLACES[scope], clocks=_CLOCKS[scope])
         )
-        self._tools = store.query("select tool, category, read_only from replay_tool order by tool_no")
+        self._tools = store.query(
+            "select tool, category, read_only, provenance from replay_tool order by tool_no"
+        )
         self._ledgers: list[str] = [
             ledger for (ledger,) in store.query("select ledger from replay_ledger order by ledger_no")
         ]
@@ -273,14 +289,18 @@ class Timeline:
         columns = Columns({name: np.asarray(array) for name, array in arrays.items()})
         start = int(np.searchsorted(columns["position"], first))
         said = [self._said(*tool) for tool in self._tools]
-        known = np.array([code for _, code in said], dtype=np.int8)[columns["tool_no"]]
+        told, known = (
+            np.array([tool[place] for tool in said], dtype=np.int8)[columns["tool_no"]] for place in (1, 2)
+        )
         if self._knowledge.shell_reads:
-            known = np.where((known == UNKNOWN) & columns["shell_reads"], YES, known)
+            reads = (known == UNKNOWN) & columns["shell_reads"]
+            told, known = np.where(reads, YES, told), np.where(reads, YES, known)
         return Chunk(
             start=start,
             columns=columns,
-            tools=[tool for tool, _, _ in self._tools],
-            categories=[category for category, _ in said],
+            tools=[tool[0] for tool in self._tools],
+            categories=[category for category, _, _ in said],
+            told=told,
             known=known,
             ledgers=self._ledgers,
             arrivals=self._arrivals(first, last, start),
@@ -292,13 +312,22 @@ class Timeline:
         for first, last in self.stretches:
             yield self.chunk(first, last)
 
-    def _said(self, tool: str, category: str, read_only: str) -> tuple[str, int]:
-        """Category and what is known of a tool, a person's word before the source's."""
+    def _said(self, tool: str, category: str, read_only: str, provenance: str) -> tuple[str, int, int]:
+        """A tool's category, what an engine is told of it, and what is known of it.
+
+        A person's word goes before the source's. An engine sees the log's own hint whatever is known better.
+        """
         said = self._knowledge.tools.get(tool)
-        if said is not None:
-            category = category if said.category is None else said.category
-            read_only = read_only if said.read_only is None else said.read_only.value
-        return category, {"no": NO, "yes": YES}.get(read_only, UNKNOWN)
+        told = known = read_only
+        if (category, tool) in self._hinted_effects:
+            known = ReadOnly.NO.value
+        if said is not None and said.category is not None:
+            category = said.category
+        if said is not None and said.read_only is not None:
+            known = said.read_only.value
+            if provenance != Provenance.HINT.value:
+                told = known
+        return category, _CODES[told], _CODES[known]
 
     def _arrivals(self, first: int, last: int, start: int) -> list[Arrival]:
         rows = self._store.query(

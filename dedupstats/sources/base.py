@@ -310,6 +310,9 @@ class Source(Protocol):
     title: str
     """as people read it: `Claude Code`"""
     capabilities: Capabilities
+    hinted_effects: frozenset[tuple[str, str]]
+    """category and name of tools whose own hint says that they only read, though they have an effect: engines
+    are told the hint, and an elision hides the effect"""
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """Default places, most usual first, whether they exist or not.

@@ -85,6 +85,7 @@ class Rtk:
         hints=False,
         note="command lines and sizes, no hash and no session: upper bounds only",
     )
+    hinted_effects: frozenset[tuple[str, str]] = frozenset()
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """Default databases; see `rtk_places.places`."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
@@ -33,6 +34,9 @@ STORAGE_VERSION = "v1.4.0"
 
 IMPORT_MEMORY = "160MB"
 """What DuckDB may hold while importing; without a limit it takes 80 % of the machine (methods.md 1.5)."""
+
+SORT_MEMORY = "240MB"
+"""What DuckDB may hold while it sorts a history for a replay, as long as that suffices."""
 
 WRITE_ERRORS = (
     duckdb.IOException,
@@ -103,6 +107,7 @@ class Store:
     def __init__(self, path: Path | str, read_only: bool = False) -> None:  # noqa: FBT001, FBT002
         self.path = path
         self._old_umask: int | None = None
+        self._spill: TemporaryDirectory[str] | None = None
         if read_only:
             self.connection = self._open_reader(Path(path))
         else:
@@ -126,6 +131,8 @@ class Store:
             self.connection.close()
         finally:
             self._restore_umask()
+            if self._spill is not None:
+                self._spill.cleanup()
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -134,6 +141,27 @@ class Store:
     ) -> list[tuple[Any, ...]]:
         """All rows of a query. Parameters are `?` or `$name`."""
         return self.connection.execute(sql, parameters).fetchall()
+
+    def query_sparingly(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> None:
+        """Run a statement that sorts much: in little memory and on the disk, if that will do.
+
+        By itself DuckDB takes most of the machine's memory before it spills. A private folder holds what is
+        spilled, until the store is closed.
+        """
+        if self._spill is None:
+            # kept: what is made here may stay there
+            self._spill = TemporaryDirectory(prefix="dedupstats-")
+            self.query(f"set temp_directory = {_literal(self._spill.name)}")
+        self.query(f"set memory_limit = '{SORT_MEMORY}'")
+        self.query("set threads = 1")
+        try:
+            self.query(sql, parameters)
+        except duckdb.OutOfMemoryException:
+            self.query("reset memory_limit")
+            self.query(sql, parameters)
+        finally:
+            self.query("reset memory_limit")
+            self.query("reset threads")
 
     def frame(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame, its columns named as in the query."""

@@ -74,7 +74,7 @@ OTHERS: Final[dict[str, tuple[ReadOnly, str | None]]] = {
     "lsp": (ReadOnly.YES, "lsp"),
     "mcp": (ReadOnly.YES, "mcp"),
     "update_todos": (ReadOnly.YES, "todo"),
-    "transfer_task": (ReadOnly.YES, "transfer_task"),
+    "transfer_task": (ReadOnly.YES, "transfer"),
     "shell": (ReadOnly.NO, "shell"),
     "t" * 60: (ReadOnly.YES, "filesystem"),
 }

@@ -54,6 +54,7 @@ class ClaudeCode:
         hints=False,
         note="results as the model was shown them; what a tool may do is judged from its name",
     )
+    hinted_effects: frozenset[tuple[str, str]] = frozenset()
 
     def __init__(self) -> None:
         self._calls: Calls | None = None

@@ -44,6 +44,20 @@ class DockerAgent:
         hints=True,
         note="what the model was shown, after all rewrites; what configuration cuts later leaves no trace",
     )
+    #: docker-agent.md section 2.4: the host's hints, against what the tools do
+    hinted_effects = frozenset(
+        {
+            ("todo", "create_todo"),
+            ("todo", "create_todos"),
+            ("todo", "update_todos"),
+            ("deferred", "add_tool"),
+            ("transfer", "transfer_task"),
+            ("handoff", "handoff"),
+            ("model", "change_model"),
+            ("model", "revert_model"),
+            ("user_prompt", "user_prompt"),
+        }
+    )
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """The database, and the one that an automatic recovery set aside (docker-agent.md section 3.1)."""
