@@ -204,6 +204,8 @@ def session_contexts(
             f"the log of session {session_id} has no requests of a model: there is no context to show",
             f"its results: dedupstats rates --session {session_id}",
         )
+    # logs that were read twice have a context twice: the one whose requests count goes first
+    with_requests.sort(key=lambda course: not any(_is_own(step) for step in course.steps))
     chosen = with_requests if every else with_requests[:1]
     if context is not None:
         chosen = _chosen(with_requests, context)
@@ -274,7 +276,7 @@ def curve(course: Course, removed: Mapping[int, int], compacted: Compactions) ->
         tuple(drawing.points),
         tuple(drawing.marks),
         dict(sorted(drawing.by_level.items())),
-        sum(isinstance(step, Sent) and not step.is_own for step in course.steps),
+        len(drawing.points) - sum(map(_is_own, course.steps)),
         compacted,
     )
 
@@ -338,7 +340,7 @@ class _Drawing:
                 sent.model,
                 self._rough,
                 is_measured,
-                sum(net for _, net in self._elided),
+                sum((net for _, net in self._elided), 0.0),
                 tuple(self._results),
             )
         )
@@ -348,6 +350,10 @@ class _Drawing:
 
 def _left(came: Came, gone: Gone) -> bool:
     return came.left is not None and came.left <= gone.at
+
+
+def _is_own(step: Sent | Came | Gone) -> bool:
+    return isinstance(step, Sent) and step.is_own
 
 
 def _session(store: Store, text: str) -> tuple[int, str, str, str | None, int]:
