@@ -56,7 +56,7 @@ class Point:
         is_measured: These are recorded; else they are bytes / 4 of what was in sight since the last request
             with usage, on top of that one's prompt, or without the system prompt where none came before.
         removed_tokens: What the policy would have taken out of it: soundly elided results that are in sight,
-            less their markers.
+            less their markers; at most a share of the prompt, see `Curve.shrunk`.
         results: Tool results that entered since the request before.
     """
 
@@ -102,6 +102,8 @@ class Curve:
         marks: Its boundaries, likewise.
         removed_by_level: Tokens of the elided results, by how they are known, markers not taken off.
         copies: Requests that stand in another context as well: drawn, and in no count of compactions.
+        shrunk: Requests whose prompt is smaller than the results that should be in sight: something left that
+            the log does not tell of, and what the policy removes is shrunk like everything else.
         compactions: Automatic ones, recorded and replayed.
     """
 
@@ -113,6 +115,7 @@ class Curve:
     marks: tuple[Mark, ...]
     removed_by_level: dict[int, float]
     copies: int
+    shrunk: int
     compactions: Compactions
 
     @property
@@ -277,6 +280,7 @@ def curve(course: Course, removed: Mapping[int, int], compacted: Compactions) ->
         tuple(drawing.marks),
         dict(sorted(drawing.by_level.items())),
         len(drawing.points) - sum(map(_is_own, course.steps)),
+        drawing.shrunk,
         compacted,
     )
 
@@ -288,12 +292,15 @@ class _Drawing:
         self.points: list[Point] = []
         self.marks: list[Mark] = []
         self.by_level: dict[int, float] = {}
+        self.shrunk = 0
         self._removed = removed
         self._elided: list[tuple[Came, float]] = []
         self._results: list[Arrived] = []
         self._rough = 0.0
         """the prompt where no usage tells it"""
         self._in_sight: list[Came] = []
+        self._tokens = self._net = 0.0
+        """of the results in sight; of what is taken out of them"""
 
     def take(self, step: Sent | Came | Gone) -> None:
         """Move on."""
@@ -310,11 +317,14 @@ class _Drawing:
             return
         is_elided = came.key in self._removed
         self._in_sight.append(came)
+        self._tokens += came.tokens
         self._results.append(
             Arrived(came.key, came.tool or "", came.target, came.tokens, came.level, is_elided)
         )
         if is_elided:
-            self._elided.append((came, net_removed(came, self._removed[came.key])))
+            net = net_removed(came, self._removed[came.key])
+            self._elided.append((came, net))
+            self._net += net
             self.by_level[came.level] = self.by_level.get(came.level, 0.0) + came.tokens
 
     def _leave(self, gone: Gone) -> None:
@@ -327,11 +337,17 @@ class _Drawing:
             self._rough = max(self._rough - lost / 4, 0.0)
         self._in_sight = staying
         self._elided = [(came, net) for came, net in self._elided if not _left(came, gone)]
+        self._tokens = sum((came.tokens for came in staying), 0.0)
+        self._net = sum((net for _, net in self._elided), 0.0)
 
     def _send(self, sent: Sent) -> None:
         is_measured = sent.prompt is not None
         if sent.prompt is not None:
             self._rough = float(sent.prompt)
+        share = 1.0
+        if sent.prompt is not None and self._tokens > sent.prompt:
+            self.shrunk += 1
+            share = sent.prompt / self._tokens
         self.points.append(
             Point(
                 len(self.points) + 1,
@@ -340,7 +356,7 @@ class _Drawing:
                 sent.model,
                 self._rough,
                 is_measured,
-                sum((net for _, net in self._elided), 0.0),
+                self._net * share,
                 tuple(self._results),
             )
         )

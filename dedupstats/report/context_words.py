@@ -141,6 +141,12 @@ def curve_notes(curve: Curve, policy: str) -> Iterator[str]:
             f"{part_of(without, len(curve.points))} requests have no usage: their sizes are bytes / 4 on top "
             "of the last recorded prompt."
         )
+    if curve.shrunk:
+        yield (
+            f"{part_of(curve.shrunk, len(curve.points))} requests have a smaller prompt than the results "
+            "that should be in sight: something left that the log does not tell of, and what would have "
+            "been left out is shrunk likewise."
+        )
     if curve.copies:
         yield (
             f"{plural(curve.copies, 'request')} stand in another context as well: drawn, and in no count of "

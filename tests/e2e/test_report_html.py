@@ -138,7 +138,7 @@ def test_the_page_of_a_context_draws_its_curves_and_asks_nobody(
     )
     marks = (Mark("compaction", "auto", 7, None, 9), Mark("clear", None, 9, None, 40))
     curves = tuple(
-        Curve(key, "main", None, LONG, points, marks, {0: 1.0}, 0, Compactions()) for key in (1, 2, 3)
+        Curve(key, "main", None, LONG, points, marks, {0: 1.0}, 0, 0, Compactions()) for key in (1, 2, 3)
     )
     found = SessionContexts(SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, 1, 0, 1))
     file = tmp_path / "context.html"

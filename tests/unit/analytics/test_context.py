@@ -112,6 +112,21 @@ def test_a_micro_compaction_takes_what_was_left_out_along(tmp_path: Path) -> Non
     assert [(mark.kind, mark.request) for mark in curve.marks] == [("micro_compaction", 4)]
 
 
+def test_what_left_unseen_shrinks_what_is_left_out(tmp_path: Path) -> None:
+    log = Log()
+    log.user("go")
+    read(log, "r1", 5_000)
+    read(log, "r2", 6_061)
+    log.say("a", "m3", usage=(10, 0, 7_112, 5))
+    # the host threw away most of it and wrote nothing of that
+    log.say("b", "m4", usage=(10, 0, 1_001, 5))
+    (curve,) = curves(log, tmp_path).curves
+    assert curve.shrunk == 1
+    before, after = curve.points[2].removed_tokens, curve.points[3].removed_tokens
+    # two results of 1,011 tokens should be in sight of a prompt of 1,011
+    assert after == pytest.approx(before / 2)
+
+
 def test_sessions_and_contexts_are_found_by_their_beginning(log: Log, tmp_path: Path) -> None:
     assert curves(log, tmp_path, "s").session == "s1"
     found = curves(log, tmp_path, context="s1")

@@ -32,7 +32,7 @@ def point(request: int, prompt: float, removed: float = 0.0, *results: Arrived) 
 
 
 def curve_of(*points: Point, marks: tuple[Mark, ...] = ()) -> Curve:
-    return Curve(1, "main", None, "c", points, marks, {}, 0, Compactions())
+    return Curve(1, "main", None, "c", points, marks, {}, 0, 0, Compactions())
 
 
 def bars(lines: list[str], side: str) -> list[str]:
