@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from typer.testing import CliRunner
 
 from dedupstats.analytics import rates
+from dedupstats.analytics.context import AllContexts, SessionContexts
 from dedupstats.analytics.replays import replay
 from dedupstats.analytics.spend import Spend
 from dedupstats.analytics.top import Dear
@@ -300,7 +301,7 @@ def _type(annotation: str) -> str:
     text = annotation.removesuffix(" | None")
     text = re.sub(r"^tuple\[(\w+), \.\.\.\]$", r"list of \1", text)
     text = re.sub(r"^tuple\[.*\]$", "list of lists", text)
-    text = re.sub(r"^dict\[str, (\w+)\]$", r"object of \1", text)
+    text = re.sub(r"^dict\[(?:str|int), (\w+)\]$", r"object of \1", text)
     for names, word in (
         ("str|By|Key|date|datetime", "text"),
         ("int", "integer"),
@@ -349,6 +350,12 @@ def spending() -> str:
         "| column | meaning |\n|---|---|",
         *(f"| `{name}` | {text} |" for name, text in _attributes(inspect.getdoc(Dear) or "").items()),
         "",
+        "### context as CSV\n\nOne row per request; without a session one per session, as Large below.\n",
+        "| column | meaning |\n|---|---|",
+        *(f"| `{name}` | {text} |" for name, text in _CONTEXT.items()),
+        "",
+        _CONTEXT_JSON,
+        *_members(SessionContexts, AllContexts),
     ]
     return "\n".join(parts)
 
@@ -371,6 +378,28 @@ _SPEND = {
     "again_tokens": "tokens that an expired cache made requests send once more at full price",
     "again_usd": "what those cost",
 }
+
+
+_CONTEXT = {
+    "context_key": "key of the context in the views",
+    "context": "its id, as logged",
+    "request": "number of the request within the context, from 1",
+    "line": "of its first row in the log",
+    "ts": "its time, UTC; empty: undated",
+    "model": "as logged",
+    "prompt_tokens": "input, cache reads and cache writes",
+    "is_measured": "recorded; else an estimate by bytes / 4",
+    "removed_tokens": "what the policy would have taken out of it, less markers",
+    "results": "tool results that entered since the request before",
+    "result_tokens": "their tokens",
+    "boundaries": "kinds of the boundaries since the request before, in order",
+}
+_CONTEXT_JSON = """\
+### context as JSON
+
+`schema_version` first, then the members of SessionContexts, or without a session of AllContexts, and `notes`.
+Each Curve also has `largest_request` (the number of the request with the largest prompt) and `notes`.
+"""
 
 
 def reference() -> str:

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from dedupstats._version import __version__
-from dedupstats.cli import decide, explain, export, import_, rates, report, simulate, spend, sql
+from dedupstats.cli import (
+    context as context_,
+)
+from dedupstats.cli import (
+    decide,
+    explain,
+    export,
+    import_,
+    rates,
+    report,
+    simulate,
+    spend,
+    sql,
+)
 from dedupstats.cli.options import Db
 
 VARIABLE = "DEDUPSTATS_DB"
@@ -57,6 +70,7 @@ app.command("rates")(rates.rates)
 app.command("spend")(spend.spend)
 app.command("top")(spend.top)
 app.command("observed")(spend.observed)
+app.command("context")(context_.context)
 app.command("report")(report.report)
 app.command("simulate")(simulate.simulate)
 app.command("sql")(sql.sql)

@@ -87,6 +87,14 @@ def gemini_cli(threshold: float = 0.5) -> Trigger:
     return Trigger(threshold * 1_048_576, counts_entered=False)
 
 
+def trigger_of(source: str, version: str | None) -> Trigger | None:
+    """The rule of a source's contexts that its logs tell enough for; None: they do not.
+
+    docker-agent's limit hangs on the window of the model, which no log of it has.
+    """
+    return claude_code(version) if source == "claude_code" else None
+
+
 class GrowthStep(NamedTuple):
     """What happens between two requests of a context, for the replay."""
 

@@ -96,7 +96,7 @@ def settle_costs(store: Store, prices: Prices) -> None:
         store.query(f"delete from derived.{table}")
     newest = store.query("select max(ts) from raw.request")[0][0]
     undated = _FALLBACK if newest is None else datetime.fromtimestamp(newest / 1e6, UTC)
-    for sessions in _chunks(store):
+    for sessions in session_chunks(store):
         rows = _Rows()
         for contexts in _sessions(store, sessions):
             factor = session_factor([ratio for one in contexts for ratio in exact_ratios(one.events)])
@@ -119,14 +119,14 @@ class ContextEvents(NamedTuple):
 
 def session_events(store: Store) -> Iterator[list[ContextEvents]]:
     """The events of every session, context by context: for measurements of the rules themselves."""
-    for sessions in _chunks(store):
+    for sessions in session_chunks(store):
         yield from _sessions(store, sessions)
 
 
 # -- from rows to events -------------------------------------------------------------------------------------
 
 
-def _chunks(store: Store) -> Iterator[list[int]]:
+def session_chunks(store: Store) -> Iterator[list[int]]:
     """Session keys, so many at once that their rows fit in memory."""
     sizes = store.query(
         """

@@ -82,19 +82,19 @@ def _tools(tools: Sequence[Tool]) -> Chart:
             y=places,
             x=[tool.repeats[rule].bytes.share or 0 for tool in tools],
             orientation="h",
-            customdata=[[_label(tool.name, _NAME_CHARS), _counted(tool.repeats[rule])] for tool in tools],
+            customdata=[[label_of(tool.name, _NAME_CHARS), _counted(tool.repeats[rule])] for tool in tools],
             hovertemplate="<b>%{customdata[0]}</b><br>" + _NAMES[rule] + ": %{customdata[1]}<extra></extra>",
         )
         for rule in NESTED_RULES
     ]
     height = _FRAME_PX + _ROW_PX * len(tools)
     top = max((tool.repeats[NESTED_RULES[0]].bytes.share or 0 for tool in tools), default=0)
-    layout = _layout(
+    layout = layout_of(
         height,
         xaxis=_share_axis(top),
         yaxis={
             "tickvals": places,
-            "ticktext": [f"{_label(tool.name, _LABEL_CHARS)}  " for tool in tools],
+            "ticktext": [f"{label_of(tool.name, _LABEL_CHARS)}  " for tool in tools],
             "autorange": "reversed",
             "automargin": True,
             "fixedrange": True,
@@ -110,7 +110,7 @@ def _tools(tools: Sequence[Tool]) -> Chart:
         f"Bars for the {len(tools)} tools with most bytes, each rule inside the wider one. Still visible: "
         f"{', '.join(visible)}.",
         height,
-        _figure(traces, layout),
+        figure_of(traces, layout),
     )
 
 
@@ -134,7 +134,7 @@ def _over_time(found: OverTime) -> Chart:
     ]
     ticks = range(0, places[-1] + 1, max(1, math.ceil((places[-1] + 1) / _TICKS[found.unit])))
     highest = max(found.periods, key=lambda period: period.repeats[NESTED_RULES[-1]].bytes.share or 0)
-    layout = _layout(
+    layout = layout_of(
         _HEIGHT_PX,
         yaxis=_share_axis(max(period.repeats[NESTED_RULES[0]].bytes.share or 0 for period in found.periods)),
         xaxis={
@@ -153,7 +153,7 @@ def _over_time(found: OverTime) -> Chart:
         f"{plural(len(labels), found.unit)} with results from {labels[0]} to {labels[-1]}; "
         f"most still visible in {highest.label}: {shown}.",
         _HEIGHT_PX,
-        _figure(traces, layout),
+        figure_of(traces, layout),
     )
 
 
@@ -190,10 +190,10 @@ def _sessions(spreads: Sequence[Distribution]) -> Chart:
             }
         )
     top = max((spread.max or 0 for spread in spreads), default=0)
-    layout = _layout(
+    layout = layout_of(
         _HEIGHT_PX,
-        xaxis=_share_axis(top) | _title("repeated bytes of a session"),
-        yaxis=_share_axis(1) | _title("sessions with at most so much"),
+        xaxis=_share_axis(top) | axis_title("repeated bytes of a session"),
+        yaxis=_share_axis(1) | axis_title("sessions with at most so much"),
     )
     said = "; ".join(
         f"{_NAMES[spread.rule]}: median {percent(spread.median)}, p90 {percent(spread.p90)}, "
@@ -205,7 +205,7 @@ def _sessions(spreads: Sequence[Distribution]) -> Chart:
         "How sessions differ: share of sessions with at most so many repeated bytes",
         f"Steps from no repeat to the session with most. {said}.",
         _HEIGHT_PX,
-        _figure(traces, layout),
+        figure_of(traces, layout),
     )
 
 
@@ -237,7 +237,7 @@ def _ladder(policy: PolicyReplay) -> Iterator[Chart]:
         "totals": {"marker": {"color": "var(--rule-visible)"}},
     }
     height = _FRAME_PX + _ROW_PX * len(words)
-    layout = _layout(
+    layout = layout_of(
         height,
         xaxis={
             "fixedrange": True,
@@ -248,10 +248,10 @@ def _ladder(policy: PolicyReplay) -> Iterator[Chart]:
             "gridcolor": "var(--grid)",
             "zerolinecolor": "var(--axis)",
         }
-        | _title("tokens"),
+        | axis_title("tokens"),
         yaxis={
             "tickvals": places,
-            "ticktext": [f"{_label(word, _LABEL_CHARS)}  " for word in words],
+            "ticktext": [f"{label_of(word, _LABEL_CHARS)}  " for word in words],
             "autorange": "reversed",
             "automargin": True,
             "fixedrange": True,
@@ -264,7 +264,7 @@ def _ladder(policy: PolicyReplay) -> Iterator[Chart]:
         f"From {count(first.left.tokens)} tokens, the upper bound, down to {count(policy.saved.part)} saved: "
         f"{pct(policy.saved)} of all tokens shown.",
         height,
-        _figure([trace], layout),
+        figure_of([trace], layout),
     )
 
 
@@ -297,7 +297,7 @@ def _counted(repeats: Repeats) -> str:
     )
 
 
-def _label(name: str, longest: int) -> str:
+def label_of(name: str, longest: int) -> str:
     """A name as plotly shows it: literal, isolated in its writing direction."""
     return f"\u2068{html.escape(_cut(name, longest), quote=False)}\u2069"
 
@@ -324,11 +324,13 @@ def _share_axis(top: float) -> dict[str, Any]:
     }
 
 
-def _title(words: str) -> dict[str, Any]:
+def axis_title(words: str) -> dict[str, Any]:
+    """The title of an axis, as a member of it."""
     return {"title": {"text": words, "font": {"size": 13}, "standoff": 8}}
 
 
-def _layout(height: int, *, xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dict[str, Any]:
+def layout_of(height: int, *, xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dict[str, Any]:
+    """What the layouts of all charts share."""
     return {
         "barmode": "overlay",
         "height": height,
@@ -344,7 +346,7 @@ def _layout(height: int, *, xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dic
     }
 
 
-def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
+def figure_of(traces: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
     """Checked by plotly, so that a wrong key fails here and not silently in a browser."""
     import plotly.graph_objects as go  # type: ignore[import-untyped]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -32,8 +33,37 @@ _JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2
 
 def render(report: Report) -> str:
     """The page."""
-    drawn = {chart.key: chart for chart in charts(report)}
     sections = outline(report)
+    head = Head(
+        "dedupstats report",
+        report.headline,
+        f"{read_line(report)} {counted_line(report)}",
+        report.reproduce.version,
+    )
+    return page(head, sections, charts(report))
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above the sections of a page.
+
+    Attributes:
+        eyebrow: A line above the headline.
+        headline: The headline.
+        lead: A paragraph below it.
+        version: Of this program, for the last line of the page.
+    """
+
+    eyebrow: str
+    headline: str
+    lead: str
+    version: str
+
+
+def page(head: Head, sections: Iterable[Section], figures: Iterable[Chart]) -> str:
+    """A page of sections, each with the chart of its key, if there is one."""
+    sections = list(sections)
+    drawn = {chart.key: chart for chart in figures}
     scripts = [_plotly(), _resource("report.js")] if drawn else []
     parts = [
         "<!doctype html>",
@@ -44,15 +74,15 @@ def render(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         '<meta name="referrer" content="no-referrer">',
-        f"<title>{safe_html(f'dedupstats: {report.headline}')}</title>",
+        f"<title>{safe_html(f'dedupstats: {head.headline}')}</title>",
         f"<style>\n{_resource('report.css')}</style>",
         "</head>",
         "<body>",
-        *_header(report, sections),
+        *_header(head, sections),
         "<main>",
         *(line for section in sections for line in _section(section, drawn.get(section.key))),
         "</main>",
-        f"<footer>dedupstats {safe_html(report.reproduce.version)}. {_FOOTER}</footer>",
+        f"<footer>dedupstats {safe_html(head.version)}. {_FOOTER}</footer>",
         *(_scripts(drawn.values(), scripts) if drawn else ()),
         "</body>",
         "</html>",
@@ -85,11 +115,11 @@ def _resource(name: str) -> str:
     return (files("dedupstats.report") / name).read_text("utf-8")
 
 
-def _header(report: Report, sections: Iterable[Section]) -> Iterator[str]:
+def _header(head: Head, sections: Iterable[Section]) -> Iterator[str]:
     yield "<header>"
-    yield '<p class="eyebrow">dedupstats report</p>'
-    yield f"<h1>{_words(report.headline)}</h1>"
-    yield f'<p class="lead">{_words(read_line(report))} {_words(counted_line(report))}</p>'
+    yield f'<p class="eyebrow">{_words(head.eyebrow)}</p>'
+    yield f"<h1>{_words(head.headline)}</h1>"
+    yield f'<p class="lead">{_words(head.lead)}</p>'
     links = (f'<a href="#{section.key}">{_words(section.title)}</a>' for section in sections)
     yield f'<nav aria-label="Sections">{" ".join(links)}</nav>'
     yield "</header>"

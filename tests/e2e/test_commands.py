@@ -21,7 +21,7 @@ import dedupstats
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 COMMAND = [sys.executable, "-m", "dedupstats"]
-COMMANDS = ("import", "rates", "report", "sql", "export", "decide", "explain", "simulate")
+COMMANDS = ("import", "rates", "report", "sql", "export", "decide", "explain", "simulate", "context")
 PLACES = ("~/.claude/projects", "~/.config/claude", "~/.cagent/session.db", "~/.local/share/rtk/history.db")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="places, modes and pipes are POSIX's")

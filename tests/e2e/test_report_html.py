@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from support.judged import Result, put
 
+from dedupstats.analytics.compactions import Compactions
+from dedupstats.analytics.context import Arrived, Curve, Mark, Point, SessionContexts
 from dedupstats.analytics.window import Window
-from dedupstats.report import html
+from dedupstats.report import context_page, html
 from dedupstats.report.build import build
 from dedupstats.store import open_store
 
@@ -123,6 +125,33 @@ def test_the_page_never_scrolls_sideways(browser: Browser, page_file: Path) -> N
     for width in (390, 320, 768):
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_the_page_of_a_context_draws_its_curves_and_asks_nobody(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    results = tuple(Arrived(number, name, LONG, 900.0, 0, False) for number, name in enumerate(NAMES))
+    points = tuple(
+        Point(number, number, None, "m", 1_000.0 * number, True, 100.0, results) for number in range(1, 40)
+    )
+    marks = (Mark("compaction", "auto", 7, None, 9), Mark("clear", None, 9, None, 40))
+    curves = tuple(
+        Curve(key, "main", None, LONG, points, marks, {0: 1.0}, 0, 0, Compactions()) for key in (1, 2, 3)
+    )
+    found = SessionContexts(SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, 1, 0, 1))
+    file = tmp_path / "context.html"
+    file.write_text(context_page.render(found, full_paths=True), "utf-8")
+    page, seen = opened(browser, file, width, scheme)
+
+    assert seen.requests == [file.as_uri()]
+    assert seen.faults == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # prompts, and those under the policy
+    assert page.locator("#chart-context-1 .scatterlayer .js-line").count() == 2
+    assert page.locator("#chart-context-1 .bars .point").count() == len(points)
+    assert page.locator("#chart-context-1 .scatterlayer .points path").count() == len(marks)
     page.context.close()
 
 

@@ -1,0 +1,178 @@
+"""Context curves in words: titles, the largest jumps, and what to know of the figures."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from dedupstats.report import money
+from dedupstats.report.blocks import plural
+from dedupstats.report.context_chart import MARKS, largest, mark_key
+from dedupstats.report.targets import short_targets
+from dedupstats.report.text import count, part_of, percent
+from dedupstats.report.words import CONTEXTS, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedupstats.analytics.compactions import Compactions
+    from dedupstats.analytics.context import Arrived, Curve, Point, SessionContexts
+
+JUMPS: Final = 5
+_NAMED: Final = 3
+_TARGET: Final = 40
+_LISTED: Final = 6
+
+Jump = tuple[str, str, str, str]
+"""request, growth, prompt, what entered"""
+
+
+def session_title(found: SessionContexts, *, full_paths: bool) -> str:
+    """A session and its source."""
+    session = found.session if full_paths else found.session[:8]
+    return f"{SOURCES.get(found.source, found.source)} session {session}"
+
+
+def context_title(curve: Curve) -> str:
+    """A context of the session."""
+    if curve.kind == "main":
+        return CONTEXTS["main"]
+    return " ".join(
+        part for part in (CONTEXTS.get(curve.kind, curve.kind), curve.agent, curve.native_id) if part
+    )
+
+
+def size_line(curve: Curve) -> str:
+    """How many requests there are, and the largest of them."""
+    top = largest(curve.points)
+    how = "as recorded" if top.is_measured else "bytes / 4, without the system prompt"
+    return (
+        f"{plural(len(curve.points), 'request')}; the largest prompt: {money.tokens(top.prompt_tokens)} "
+        f"tokens, request {count(top.request)} ({how})"
+    )
+
+
+def jumps(curve: Curve, *, full_paths: bool) -> list[Jump]:
+    """The requests whose prompts grew most over the one before, with the tool results that entered."""
+    grown = [
+        (after.prompt_tokens - before.prompt_tokens, after)
+        for before, after in pairwise(curve.points)
+        # a rough size says nothing beside a recorded one
+        if before.is_measured == after.is_measured and after.prompt_tokens > before.prompt_tokens
+    ]
+    grown.sort(key=lambda one: (-one[0], one[1].request))
+    return [
+        (
+            count(point.request),
+            f"+{money.tokens(growth)}",
+            money.tokens(point.prompt_tokens),
+            _entered(point, full_paths=full_paths),
+        )
+        for growth, point in grown[:JUMPS]
+    ]
+
+
+def _entered(point: Point, *, full_paths: bool) -> str:
+    if not point.results:
+        return "no tool result"
+    dearest = sorted(point.results, key=lambda result: (-result.tokens, result.emission_key))
+    said = [_result(result, full_paths=full_paths) for result in dearest[:_NAMED]]
+    if len(dearest) > _NAMED:
+        said.append(f"{len(dearest) - _NAMED} more")
+    return ", ".join(said)
+
+
+def _result(result: Arrived, *, full_paths: bool) -> str:
+    target = result.target or ""
+    if not full_paths:
+        target = short_targets([target])[target]
+        target = target if len(target) <= _TARGET else f"{target[: _TARGET - 1]}…"
+    name = f"{result.tool} {target}" if target else result.tool
+    return f"{name} {money.tokens(result.tokens)}{' (left out)' if result.is_elided else ''}"
+
+
+def compaction_line(found: Compactions, policy: str) -> str:
+    """Automatic compactions, recorded and replayed: counts alone.
+
+    Example:
+        >>> from dedupstats.analytics.compactions import Compactions
+        >>> compaction_line(Compactions(3, 3, 2, 10), "safe")
+        'Recorded automatic compactions: 3; reproduced by the replay: 3 of 3; with safe: 2 (replayed).'
+    """
+    said = (
+        f"Recorded automatic compactions: {count(found.recorded)}; reproduced by the replay: "
+        f"{count(found.reproduced)} of {count(found.recorded)}"
+    )
+    return f"{said}; with {policy}: {count(found.under_policy)} (replayed)."
+
+
+def compaction_notes(found: Compactions, policy: str) -> Iterator[str]:
+    """The line, and what it leaves out."""
+    if found.contexts:
+        yield compaction_line(found, policy)
+    if found.not_reproduced:
+        yield (
+            f"{plural(found.not_reproduced, 'context')} not reproduced: the replay has another number of "
+            "compactions than the log, so that nothing is claimed for them."
+        )
+    if found.left_out:
+        yield (
+            f"{plural(found.left_out, 'context')} went on above the usual limit (a larger window, or "
+            "compaction is off): compactions are not replayed there."
+        )
+    if found.no_rule:
+        yield (
+            f"{plural(found.no_rule, 'context')} without usage, or of an agent whose limit the log does not "
+            "tell: compactions are not replayed there."
+        )
+
+
+def curve_notes(curve: Curve, policy: str) -> Iterator[str]:
+    """What to know of a curve."""
+    yield _removed(curve, policy)
+    without = len(curve.points) - curve.measured
+    if without == len(curve.points):
+        yield (
+            "No request has usage in the log: sizes are bytes / 4 (25 to 52 % low) of what the log shows, "
+            "without the system prompt."
+        )
+    elif without:
+        yield (
+            f"{part_of(without, len(curve.points))} requests have no usage: their sizes are bytes / 4 on top "
+            "of the last recorded prompt."
+        )
+    if curve.shrunk:
+        yield (
+            f"{part_of(curve.shrunk, len(curve.points))} requests have a smaller prompt than the results "
+            "that should be in sight: something left that the log does not tell of, and what would have "
+            "been left out is shrunk likewise."
+        )
+    if curve.copies:
+        yield (
+            f"{plural(curve.copies, 'request')} stand in another context as well: drawn, and in no count of "
+            "compactions."
+        )
+    if curve.marks:
+        yield f"Boundaries: {', '.join(_marks(curve))}."
+
+
+def _marks(curve: Curve) -> Iterator[str]:
+    for mark in curve.marks[:_LISTED]:
+        last = curve.points[-1].request
+        where = f"before request {count(mark.request)}" if mark.request <= last else "after the last request"
+        yield f"{MARKS[mark_key(mark)][1]} {where}"
+    if len(curve.marks) > _LISTED:
+        yield f"{count(len(curve.marks) - _LISTED)} more"
+
+
+def _removed(curve: Curve, policy: str) -> str:
+    most = max(curve.points, key=lambda point: (point.removed_tokens, -point.request))
+    if not curve.removed_by_level:
+        return f"{policy} would have left out nothing soundly in this context."
+    share = most.removed_tokens / most.prompt_tokens if most.prompt_tokens else None
+    how = money.known_by(curve.removed_by_level)
+    return (
+        f"{policy} would have kept up to {money.tokens(most.removed_tokens)} tokens out of a prompt (request "
+        f"{count(most.request)}, {percent(share)} of it): results in sight that it elides soundly, less "
+        f"their markers. Their tokens: {how}."
+    )
