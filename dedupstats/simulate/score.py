@@ -80,6 +80,8 @@ class Example(NamedTuple):
     """An elision worth a look."""
 
     bytes: int
+    position: int
+    """in the run's order: of equal sizes the first is taken, wherever the logs lie"""
     emission_key: int
     anchor_key: int
     verdict: Verdict
@@ -146,9 +148,8 @@ class Score:
         add(self.steps, other.steps)
         self.largest = max(self.largest, other.largest)
         for verdict, examples in other.examples.items():
-            self.examples[verdict] = sorted([*self.examples.get(verdict, []), *examples], reverse=True)[
-                :EXAMPLES
-            ]
+            both = [*self.examples.get(verdict, []), *examples]
+            self.examples[verdict] = sorted(both, key=lambda one: (-one.bytes, one.position))[:EXAMPLES]
 
 
 def total(tallies: Iterable[Tally]) -> Tally:

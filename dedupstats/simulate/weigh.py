@@ -151,21 +151,18 @@ def _examples(chunk: Chunk, judged: Judged, verdict: int) -> list[Example]:
     columns = chunk.columns
     places = np.flatnonzero(judged.verdict == verdict)
     rows = judged.row[places]
-    # among equal sizes the key decides, as it does where scores are added
-    places = places[np.lexsort((columns["emission_key"][rows], columns["bytes"][rows]))[-EXAMPLES:]]
-    return sorted(
-        (
-            Example(
-                int(columns["bytes"][judged.row[place]]),
-                int(columns["emission_key"][judged.row[place]]),
-                int(columns["emission_key"][judged.anchor[place]]),
-                VERDICTS[verdict],
-                PLACES[judged.place[place]],
-            )
-            for place in places.tolist()
-        ),
-        reverse=True,
-    )
+    order = np.lexsort((columns["position"][rows], -columns["bytes"][rows]))[:EXAMPLES]
+    return [
+        Example(
+            int(columns["bytes"][judged.row[place]]),
+            int(columns["position"][judged.row[place]]),
+            int(columns["emission_key"][judged.row[place]]),
+            int(columns["emission_key"][judged.anchor[place]]),
+            VERDICTS[verdict],
+            PLACES[judged.place[place]],
+        )
+        for place in places[order].tolist()
+    ]
 
 
 def _climb(found: Score, chunk: Chunk, rows: NDArray[Any], stages: Sequence[Stage], judged: Judged) -> None:
