@@ -157,7 +157,7 @@ def read_call(tool: str, arguments: bytes | str, cwd: str | None) -> tuple[Keys,
 
 def _fast_keys(tool: str, arguments: bytes | str, cwd: str | None) -> tuple[Keys, dict[str, Any] | None]:
     plain, exact = read_plain(arguments)
-    args_sha64 = _sha64(exact)
+    args_sha64 = _sha64(_NONE if exact == _NULL else exact)
     if not isinstance(plain, dict) or not plain:
         null = _call_key(tool, b"null")
         return Keys(null, args_sha64, null), None
@@ -185,6 +185,11 @@ _first_eight_bytes: Final = struct.Struct(">q").unpack_from
 _sha256: Final = hashlib.sha256
 
 
+#: A call without arguments: providers write it as {}, as null, or as nothing.
+_NONE: Final = b"{}"
+_NULL: Final = b"null"
+
+
 def _sha64(data: bytes) -> int:
     key: int = _first_eight_bytes(_sha256(data).digest())[0]
     return key
@@ -193,8 +198,8 @@ def _sha64(data: bytes) -> int:
 def _slow_keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
     text = text_of(arguments)
     try:
-        value = parse(text)
-        args_sha64 = _sha64(exact_json(value))
+        value = parse(text) if text.strip() else None
+        args_sha64 = _sha64(_NONE if value is None else exact_json(value))
     except ValueError:
         raw = arguments if isinstance(arguments, bytes) else text.encode("utf-8", "surrogatepass")
         null = _call_key(tool, b"null")
@@ -204,7 +209,7 @@ def _slow_keys(tool: str, arguments: bytes | str, cwd: str | None) -> Keys:
     except ValueError:
         canonical = b"null"
     call_key = _call_key(tool, canonical)
-    if canonical == b"null":
+    if canonical == b"null" or value is None:
         return Keys(call_key, args_sha64, call_key)
     return Keys(call_key, args_sha64, _call_key(tool, go_json(_normalised(tool, value, cwd))))
 

@@ -73,7 +73,7 @@ def test_tool_and_working_directory_are_part_of_the_memory() -> None:
         pytest.param('{"n":1e23}', '{"n":100000000000000000000000}', True, True, id="D15-large"),
         pytest.param('{"n":1}', '{"n":"1"}', False, False, id="D15-string"),
         pytest.param('{"n":9007199254740992}', '{"n":9007199254740993}', True, False, id="D16"),
-        pytest.param("{}", "", True, False, id="D17-empty"),
+        pytest.param("{}", "", True, True, id="D17-empty"),
         pytest.param("null", "[1]", True, False, id="D17-no-object"),
         pytest.param('{"a":', '{"b":', True, False, id="D17-broken"),
         pytest.param('{"a":1e400}', '{"a":1e401}', True, False, id="D17-overflow"),
@@ -94,6 +94,11 @@ def test_same_call_and_same_arguments(one: str, other: str, same_call: bool, sam
     first, second = keys("t", one, None), keys("t", other, None)
     assert (first.call_key == second.call_key) is same_call
     assert (first.args_sha64 == second.args_sha64) is same_arguments
+
+
+@pytest.mark.parametrize("arguments", ["", " \n", "null", b""])
+def test_no_arguments_are_no_arguments_however_they_are_written(arguments: str | bytes) -> None:
+    assert keys("t", arguments, None) == keys("t", "{}", None)
 
 
 def test_text_that_is_no_json_is_hashed_as_it_stands() -> None:
