@@ -90,12 +90,19 @@ def report(
 
     Example: dedupstats report -o report.html -o report.md
     """
+    from contextlib import suppress
+
+    from dedupstats.cli.spend import reprice
+    from dedupstats.errors import StoreError
     from dedupstats.report.build import build
     from dedupstats.report.tables import format_of
 
     outputs = [(path, form or format_of(path, _SUFFIXES)) for path in output or ()]
     _check_output(form, outputs, brief=brief)
     window = window_of(since=since, until=until, tz=tz, agent=agent, project=project, tool=tool, model=model)
+    with suppress(StoreError):
+        # a store that cannot be written has the rest of the report all the same
+        reprice(db)
     with opened(db) as store:
         _check_scope(store, window)
         made = build(store, window=window, anonymize=anonymize, full_paths=full_paths)

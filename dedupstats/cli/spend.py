@@ -194,15 +194,8 @@ def priced(db: Path | None) -> Iterator[Store]:
         UsageError: Prices of your own cannot be read.
     """
     from dedupstats.errors import NothingFoundError
-    from dedupstats.history.costs import is_priced, price_list, settle_costs
-    from dedupstats.store import open_store
 
-    prices = price_list()
-    with open_store(db, read_only=True) as store:
-        is_fresh = is_priced(store, prices)
-    if not is_fresh:
-        with open_store(db) as store, store.transaction():
-            settle_costs(store, prices)
+    reprice(db)
     with opened(db) as store:
         if not store.query("select 1 from request_cost limit 1"):
             raise NothingFoundError(
@@ -210,6 +203,24 @@ def priced(db: Path | None) -> Iterator[Store]:
                 "type `dedupstats import` (default places) or `dedupstats import PATH`",
             )
         yield store
+
+
+def reprice(db: Path | None) -> None:
+    """Make the store's figures anew if they are of another price list than today's.
+
+    Raises:
+        StoreError: It cannot be opened, or must be written and cannot.
+        UsageError: Prices of your own cannot be read.
+    """
+    from dedupstats.history.costs import is_priced, price_list, settle_costs
+    from dedupstats.store import open_store
+
+    prices = price_list()
+    with open_store(db, read_only=True) as store:
+        is_fresh = is_priced(store, prices) or not store.query("select 1 from unit limit 1")
+    if not is_fresh:
+        with open_store(db) as store, store.transaction():
+            settle_costs(store, prices)
 
 
 def _print(tables: list[Table], form: Literal["table", "md"], output: Path | None) -> None:

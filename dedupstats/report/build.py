@@ -13,6 +13,7 @@ from dedupstats.analytics.window import Window, local_zone
 from dedupstats.report import build_corpus, build_rtk
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_calls import calls
+from dedupstats.report.build_economics import economics
 from dedupstats.report.build_replay import replay
 from dedupstats.report.model import (
     SCHEMA_VERSION,
@@ -87,6 +88,7 @@ def build(
         schema_version=SCHEMA_VERSION,
         headline=_headline(by_tool, rtk, asked),
         scope=scope,
+        economics=economics(store, window, names, zone),
         corpus=build_corpus.corpus(store, window, zone),
         floor_bytes=FLOOR_BYTES,
         token_rule=TOKEN_RULE,

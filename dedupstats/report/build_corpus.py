@@ -212,10 +212,8 @@ def _notes(store: Store, sources: Sequence[Source], gone: int, window: Window) -
     read = {source.name for source in sources}
     kept = [words for name, words in RETENTION.items() if name in read]
     if kept:
-        yield (
-            f"{' and '.join(kept)}: older sessions may have been removed before they were read. "
-            "The store keeps the figures of what it has read."
-        )
+        yield f"{' and '.join(kept)}; the store keeps the figures."
+        yield "Older sessions may have been removed before they were read."
     if gone:
         yield f"{plural(gone, 'result')} of logs that have vanished since they were read; the figures stay."
     if window.is_everything:

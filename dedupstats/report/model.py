@@ -5,18 +5,20 @@ way to JSON and back unchanged (`report.document`). A change that a reader of th
 `SCHEMA_VERSION`.
 
 Sizes are UTF-8 bytes; tokens are bytes / 4, rounded up per result (RTK's rows: RTK's own estimate by the
-same rule). Times are ISO 8601 texts in the time zone of `Scope.tz`. Names that come from logs are already
-shortened or numbered; they are foreign text all the same, and every renderer makes them safe.
+same rule), but for those of `Report.economics`. Times are ISO 8601 texts in the time zone of `Scope.tz`.
+Names that come from logs are already shortened or numbered; they are foreign text all the same, and every
+renderer makes them safe.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dedupstats.report.model_economics import Economics  # noqa: TC001 - read at run time
 from dedupstats.report.model_replay import Replay  # noqa: TC001 - read at run time
 from dedupstats.report.share import Share  # noqa: TC001 - read at run time
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """version of the JSON document"""
 
 
@@ -435,6 +437,7 @@ class Report:
     schema_version: int
     headline: str
     scope: Scope
+    economics: Economics | None
     corpus: Corpus
     floor_bytes: int
     token_rule: str

@@ -48,8 +48,8 @@ def people_table(found: Observed) -> Table:
                 one.unknown,
                 money.tokens(one.saved_tokens),
                 money.usd(one.saved_usd) if one.markers else "",
-                _again(one.after_marker),
-                _again(one.after_repeat),
+                again_words(one.after_marker),
+                again_words(one.after_repeat),
             )
             for one in found.engines
         ],
@@ -73,7 +73,8 @@ def notes(found: Observed) -> list[str]:
     return said
 
 
-def _again(again: Again) -> str:
+def again_words(again: Again) -> str:
+    """How often the same was read again, with its interval; a share only of enough of them."""
     if not again.of:
         return "none"
     bounds = f"[{100 * again.low:.1f}, {100 * again.high:.1f}]"

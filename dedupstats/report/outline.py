@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedupstats.report import outline_policies, outline_records, outline_replay, outline_rtk
+from dedupstats.report import (
+    outline_economics,
+    outline_policies,
+    outline_records,
+    outline_replay,
+    outline_rtk,
+)
 from dedupstats.report.blocks import Column, Section, Table, columns, names, of, of_pct, pct, plural
 from dedupstats.report.text import count, percent, size
 
@@ -37,7 +43,9 @@ _LATEST_PERIODS = 14
 
 def outline(report: Report) -> tuple[Section, ...]:
     """The sections of the report, in order; those about nothing are left out."""
-    sections = [_shown_before(report), *outline_replay.sections(report), _read(report)]
+    sections = [outline_economics.spend(report.economics)] if report.economics else []
+    sections += [_shown_before(report), *outline_replay.sections(report)]
+    sections += [*outline_economics.details(report.economics), _read(report)]
     sections += outline_policies.sections(report)
     if report.corpus.results:
         sections += [_tools(report), *_calls(report), _rules(report), _sessions(report), _over_time(report)]

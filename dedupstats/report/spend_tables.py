@@ -9,6 +9,7 @@ from dedupstats.analytics.spend import Slice
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import BANDS, Level
 from dedupstats.report import money, text
+from dedupstats.report.blocks import plural
 from dedupstats.report.scope import filters, in_words
 from dedupstats.report.tables import Column, Table
 from dedupstats.report.targets import short_targets
@@ -57,8 +58,8 @@ def people_tables(spend: Spend, unit: Unit, extra_notes: Iterable[str] = ()) -> 
 def _cells(part: Slice, whole: Slice) -> tuple[Any, ...]:
     return (
         money.tokens(part.tokens),
-        money.usd(_paid(part)),
-        _share(part, whole),
+        money.usd(paid(part)),
+        part_share(part, whole),
         money.usd(part.again_usd) if part.again_usd else "",
     )
 
@@ -82,27 +83,28 @@ def _parts(spend: Spend, extra_notes: Iterable[str]) -> Table:
         columns=(Column("part"), *_PARTS),
         rows=[(WORDS[kind], *_cells(total.by_kind[kind], total.input)) for kind in kinds],
         total=("input", *_cells(total.input, total.input)),
-        notes=(*_notes(spend), *extra_notes),
+        notes=(*notes(spend), *extra_notes),
     )
 
 
-def _notes(spend: Spend) -> list[str]:
+def notes(spend: Spend) -> list[str]:
+    """What a reader must know beside the figures."""
     total, carrying = spend.total, spend.carrying
     share = "list price" if total.input.priced_tokens else "tokens, as nothing has a price"
     requests = text.count(total.requests)
-    answers = f"{money.tokens(total.output_tokens)} tokens{_estimated(total)}, {money.usd(_answers(total))}"
-    notes = [
+    answers = f"{money.tokens(total.output_tokens)} tokens{_estimated(total)}"
+    said = [
         f"{requests} requests. Tokens sent: a token counts at each that carried it; share: of the {share}.",
-        f"Answers, beside it: {answers}.",
+        f"Answers, beside it: {answers}, {money.usd(paid_answers(total))}.",
     ]
     if total.expired:
-        notes.append(
-            f"After a pause: {text.count(total.expired)} pauses outlived the cache, and what had been sent "
+        said.append(
+            f"After a pause: {plural(total.expired, 'pause')} outlived the cache, and what had been sent "
             "was paid in full once more."
         )
     if carrying.tokens:
         median = carrying.median_requests
-        notes.append(
+        said.append(
             f"Tool results: {money.tokens(carrying.tokens)} tokens, each sent "
             f"{carrying.carried_tokens / carrying.tokens:.1f} times"
             f"{'' if median is None else f' (median session {median:.1f})'}. "
@@ -110,19 +112,19 @@ def _notes(spend: Spend) -> list[str]:
         )
     if total.unpriced:
         priced = total.input.priced_tokens / total.input.tokens if total.input.tokens else None
-        notes.append(
+        said.append(
             f"{text.part_of(total.unpriced, total.requests)} requests have no price; "
             f"{text.percent(priced)} of input tokens have one."
         )
     if total.modelled:
-        notes.append(
+        said.append(
             f"{text.part_of(total.modelled, total.requests)} requests have no usage in the log: their cost "
             "is modelled, as if the cache always hit."
         )
     if spend.undated:
-        notes.append(f"{text.count(spend.undated)} requests have no time: priced at the newest time known.")
-    notes.append(f"List-price equivalent, not a bill: {spend.basis or 'no prices yet'}.")
-    return notes
+        said.append(f"Without a time, so priced at the newest one known: {plural(spend.undated, 'request')}.")
+    said.append(f"List-price equivalent, not a bill: {spend.basis or 'no prices yet'}.")
+    return said
 
 
 def _estimated(row: SpendRow) -> str:
@@ -172,10 +174,10 @@ def _group_row(row: SpendRow, unit: Unit) -> tuple[Any, ...]:
         cells = [money.tokens(part.tokens) for part in (whole, *shown, rest, again)]
         return (row.group, row.requests, *cells, money.tokens(row.output_tokens))
     if unit == "usd":
-        cells = [money.usd(_paid(part)) for part in (whole, *shown, rest, again)]
-        return (row.group, row.requests, *cells, money.usd(_answers(row)))
-    cells = [text.percent(_share(part, whole)) for part in (*shown, rest, again)]
-    return (row.group, row.requests, money.usd(_paid(whole)), *cells, money.usd(_answers(row)))
+        cells = [money.usd(paid(part)) for part in (whole, *shown, rest, again)]
+        return (row.group, row.requests, *cells, money.usd(paid_answers(row)))
+    cells = [text.percent(part_share(part, whole)) for part in (*shown, rest, again)]
+    return (row.group, row.requests, money.usd(paid(whole)), *cells, money.usd(paid_answers(row)))
 
 
 def _scope(spend: Spend | Top) -> str:
@@ -184,16 +186,17 @@ def _scope(spend: Spend | Top) -> str:
     return f" ({words})" if words else ""
 
 
-def _paid(part: Slice) -> float | None:
+def paid(part: Slice) -> float | None:
     """Dollars; None where there are tokens and none has a price: never $0 ($03)."""
     return part.usd if part.priced_tokens or not part.tokens else None
 
 
-def _answers(row: SpendRow) -> float | None:
+def paid_answers(row: SpendRow) -> float | None:
+    """What answers cost; None where none has a price."""
     return row.output_usd if row.unpriced < row.requests or not row.requests else None
 
 
-def _share(part: Slice, whole: Slice) -> float | None:
+def part_share(part: Slice, whole: Slice) -> float | None:
     """Of the price where anything has one, else of the tokens."""
     if whole.priced_tokens:
         return part.usd / whole.usd if whole.usd else None
@@ -230,8 +233,9 @@ def flat_table(spend: Spend) -> Table:
         for kind, tool, part in parts:
             if part.tokens:
                 rows.append((*head, kind, tool, *_numbers(part, row.input)))
-        answers = (row.output_tokens, None, _answers(row), None, None, None, None)
-        rows.append((*head, ANSWERS, None, *answers))
+        rows.append(
+            (*head, ANSWERS, None, row.output_tokens, None, paid_answers(row), None, None, None, None)
+        )
     return Table(title="Where input tokens go", columns=tuple(columns), rows=rows)
 
 
@@ -239,7 +243,7 @@ def _numbers(part: Slice, whole: Slice) -> tuple[float | None, ...]:
     return (
         part.tokens,
         part.priced_tokens,
-        _paid(part),
+        paid(part),
         part.tokens / whole.tokens if whole.tokens else None,
         part.usd / whole.usd if whole.usd else None,
         part.again_tokens,
@@ -247,7 +251,7 @@ def _numbers(part: Slice, whole: Slice) -> tuple[float | None, ...]:
     )
 
 
-def document(spend: Spend, notes: Iterable[str] = ()) -> dict[str, Any]:
+def document(spend: Spend, extra_notes: Iterable[str] = ()) -> dict[str, Any]:
     """Everything in `spend` as members of a JSON document, with the bands of the levels and the notes."""
     members = asdict(spend)
     members["levels"] = {
@@ -258,7 +262,7 @@ def document(spend: Spend, notes: Iterable[str] = ()) -> dict[str, Any]:
         }
         for level in Level
     }
-    members["notes"] = [*_notes(spend), *notes]
+    members["notes"] = [*notes(spend), *extra_notes]
     return members
 
 
@@ -271,7 +275,19 @@ _CAME_AGAIN = (
 )
 
 
-def top_table(top: Top, notes: Iterable[str] = ()) -> Table:
+def top_notes(top: Top) -> list[str]:
+    """What the dearest results cost together, beside what, and how their tokens are known."""
+    shown = money.usd(sum(row.usd or 0.0 for row in top.rows))
+    results, whole = text.count(top.results), money.usd(top.usd)
+    return [
+        f"They cost {shown}, all {results} results {whole}, all input {money.usd(top.input_usd)}.",
+        _CAME_AGAIN,
+        f"Tokens: {money.known_by(_levels(top))}.",
+        f"List-price equivalent, not a bill: {top.basis or 'no prices yet'}.",
+    ]
+
+
+def top_table(top: Top) -> Table:
     """The dearest results, for people."""
     names = short_targets(row.target for row in top.rows if row.target)
     rows = [
@@ -286,9 +302,6 @@ def top_table(top: Top, notes: Iterable[str] = ()) -> Table:
         )
         for row in top.rows
     ]
-    shown = money.usd(sum(row.usd or 0.0 for row in top.rows))
-    results, whole = text.count(top.results), money.usd(top.usd)
-    cost = f"They cost {shown}, all {results} results {whole}, all input {money.usd(top.input_usd)}."
     return Table(
         title=f"The results that cost most to carry{_scope(top)}",
         columns=(
@@ -301,13 +314,7 @@ def top_table(top: Top, notes: Iterable[str] = ()) -> Table:
             Column("superseded", title="while carried,\ncame again"),
         ),
         rows=rows,
-        notes=(
-            cost,
-            _CAME_AGAIN,
-            f"Tokens: {money.known_by(_levels(top))}.",
-            f"List-price equivalent, not a bill: {top.basis or 'no prices yet'}.",
-            *notes,
-        ),
+        notes=tuple(top_notes(top)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from dedupstats.report import outline_replay, tables
+from dedupstats.report import outline_economics, outline_replay, tables
 from dedupstats.report.blocks import Section, Table, columns, of_pct, pct, plural
 from dedupstats.report.outline import (
     LABELS,
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dedupstats.report.model import Report
+    from dedupstats.report.model_economics import Economics
     from dedupstats.report.share import Share
 
 _WIDTH = 80
 """of paragraphs and of the short report; a wider terminal is no reason to read longer lines"""
 _NARROWEST = 40
 _NARROWEST_NAME = 16
+_NARROWEST_NOTE = 18
 _SHORT_TOOLS = 4
 _TERM_WIDTH = 18
 _DEMO = "dedupstats demo: made-up logs from sample_data/, not yours. Nothing leaves this machine."
@@ -69,15 +71,17 @@ def short(
         ),
         _bold(_filled(safe_text(report.headline), prose), colour=colour),
     ]
+    if report.economics:
+        blocks.append(_spend(report.economics, prose, colour=colour))
     if report.corpus.results or report.rtk:
         blocks.append(_short_measures(report, prose, colour=colour))
     if report.replay:
         blocks.append(_engines(report, prose, is_short=True, colour=colour))
-    if report.corpus.results:
+    if report.corpus.results and (report.economics is None or report.economics.spend is None):
+        # where it is known what results cost, that names the tools
         blocks.append(_short_tools(report, width, colour=colour))
-        blocks.append(_filled(_short_sessions(report), prose))
     more = "More: report -o report.html | rates --by project | sql --views"
-    blocks.append("\n".join((_filled(f"Upper bounds are marked. {_TIME_LINE}", prose), _filled(more, prose))))
+    blocks.append("\n".join((_filled(_TIME_LINE, prose), _filled(more, prose))))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -153,6 +157,23 @@ def _engines(report: Report, width: int, *, is_short: bool = False, colour: bool
     )
 
 
+def _spend(found: Economics, width: int, *, colour: bool) -> str:
+    """Where the input went, in a few lines, with a word beside each where there is room."""
+    if found.spend is None:
+        return _filled(f"{outline_economics.TITLE}: {found.refused}", width)
+    rows = outline_economics.first_lines(found.spend)
+    lines = _aligned([row[:3] for row in rows], width)
+    told = []
+    column = max(len(line) for text in lines for line in text.split("\n")) + 2
+    for place, (text, (*_, said)) in enumerate(zip(lines, rows, strict=True)):
+        *above, last = text.split("\n")
+        if said and width - column >= _NARROWEST_NOTE:
+            last = _filled(said, width, first=f"{last:<{column}}", indent=" " * column)
+        told += [_bold(line, colour=colour and not place) for line in (*above, last)]
+    notes = outline_economics.first_notes(found)
+    return "\n".join([*told, *(_filled(note, width, indent="  ") for note in notes)])
+
+
 def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     rows: list[tuple[str, ...]] = []
     found = {rule.name: rule for rule in report.rules}
@@ -185,8 +206,10 @@ def _short_measures(report: Report, width: int, *, colour: bool) -> str:
     lines = _aligned(rows, width)
     heads = [place for place, row in enumerate(rows) if not row[0].startswith(" ")]
     lines = [_bold(line, colour=colour) if place in heads else line for place, line in enumerate(lines)]
-    note = f"{STAR} {_own(LINES_NOTE)}" if report.corpus.results else STAR
-    return "\n".join([*lines, _filled(note, width, indent="  ")])
+    notes = [STAR]
+    if report.corpus.results:
+        notes = [f"{STAR} Rules: {', '.join(NESTED_RULES)}.", _short_sessions(report)]
+    return "\n".join([*lines, *(_filled(note, width, indent="  ") for note in notes)])
 
 
 def _part_pct(share: Share) -> str:
