@@ -35,7 +35,10 @@ def main() -> None:
     except OSError as error:
         print(f"dedupstats: {error.strerror or error}", file=sys.stderr)  # noqa: T201
         sys.exit(3)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # DuckDB's way to say that Ctrl-C ended a query
+        if isinstance(error, RuntimeError) and str(error) != "Query interrupted":
+            raise
         print("dedupstats: interrupted; what was committed stays", file=sys.stderr)  # noqa: T201
         sys.exit(130)
 

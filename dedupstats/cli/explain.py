@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from dedupstats.cli.options import Db, opened
+from dedupstats.cli.options import Db, opened, typed
 
 if TYPE_CHECKING:
     from dedupstats.report.explain_text import Part
@@ -104,7 +104,9 @@ def explain(
             parts, members = _stubs(store, full_paths=full_paths)
         else:
             asked = _Asked(store, _variants(policy, assignments), knowledge, full_paths)
-            parts, members = asked.call(call or "") if verdict is None else asked.verdict(verdict, top)
+            parts, members = (
+                asked.call(typed("the call", call or "")) if verdict is None else asked.verdict(verdict, top)
+            )
     _deliver(parts, members, chosen, output)
 
 

@@ -63,9 +63,23 @@ def window_of(
         projects=tuple(name.rstrip("/\\") or name for name in project or ()),
         tools=tuple(tool or ()),
         models=tuple(model or ()),
-        sessions=tuple(session or ()),
+        sessions=tuple(typed("--session", one) for one in session or ()),
         zone=zone,
     )
+
+
+def typed(name: str, text: str) -> str:
+    """A text of the command line, if it is one.
+
+    Raises:
+        UsageError: It is not UTF-8: nothing in the store can be called so.
+    """
+    from dedupstats.errors import UsageError
+    from dedupstats.report.text import valid_utf8
+
+    if valid_utf8(text) != text:
+        raise UsageError(f"{name} is not UTF-8: {text[:100]}", "type it again, or paste it as UTF-8")
+    return text
 
 
 @contextmanager

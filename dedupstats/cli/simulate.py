@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, window_of
+from dedupstats.cli.options import Db, opened, typed, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,7 +144,10 @@ def simulate(
 def _check_name(name: str | None) -> None:
     from dedupstats.errors import UsageError
 
-    if name is not None and not name.strip():
+    if name is None:
+        return
+    typed("--save", name)
+    if not name.strip():
         raise UsageError("--save wants a name", "e.g. --save before")
 
 

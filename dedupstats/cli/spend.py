@@ -90,7 +90,7 @@ def spend(
 
 
 def top(
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
     since: Since = None,
     until: Until = None,
     tz: Tz = None,

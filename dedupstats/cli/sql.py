@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, warn_if_stale
+from dedupstats.cli.options import Db, typed, warn_if_stale
 
 if TYPE_CHECKING:
     from dedupstats.report.tables import Kind, Table
@@ -50,6 +50,7 @@ def sql(
 
     if not views and query is None:
         raise UsageError("give either a query or --views", 'e.g. dedupstats sql "from session limit 5"')
+    query = None if query is None else typed("the query", query)
     form = table_format(form, output)
     stream = sys.stdout if output is None else None
     with open_locked(db) as store:

@@ -243,6 +243,8 @@ def _steps(price: Any) -> Steps:
 # -- prices of the user's own --------------------------------------------------------------------------------
 
 _RATES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+DEAREST = 1_000_000
+"""USD per million tokens that a price may be: sums of what it makes stay exact"""
 _MEMBERS = {"model", "from", "above", *_RATES}
 
 
@@ -320,6 +322,10 @@ def _own_rates(table: dict[str, Any], where: str) -> Rates:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise UsageError(f"{where}: {part} is no price", f"write {part} = 3.0 (USD per million tokens)")
+        if value > DEAREST:
+            raise UsageError(
+                f"{where}: {part} is more than {DEAREST:,}", f"write {part} = 3.0 (USD per million tokens)"
+            )
         given[part] = float(value)
     for part in ("input", "output"):
         if part not in given:

@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -437,3 +438,40 @@ def test_colours_and_widths(home: Path) -> None:
     narrow = run(home, "report", COLUMNS="60").out
     assert max(len(line) for line in narrow.splitlines()) <= 60
     assert "search_files_content" in plain.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("top", "--limit", "99999999999999999999"),
+        ("rates", "--session", "\udcff"),
+        ("explain", "\udcff"),
+        ("simulate", "--save", "\udcff"),
+        ("sql", "select \udcff"),
+    ],
+)
+def test_arguments_that_nothing_can_hold(home: Path, arguments: tuple[str, ...]) -> None:
+    ran = run(home, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_an_interrupted_query(home: Path) -> None:
+    script = """
+        import sys
+        from dedupstats.analytics import sql
+        from dedupstats.__main__ import main
+        def stop(*_): raise RuntimeError("Query interrupted")
+        sql.answer = stop
+        sys.argv = ["dedupstats", "sql", "select 1"]
+        main()
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=home,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (130, "")
+    assert ran.stderr.splitlines()[-1] == "dedupstats: interrupted; what was committed stays"

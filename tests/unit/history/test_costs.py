@@ -175,6 +175,9 @@ def test_prices_of_ones_own_and_a_change_of_them(tmp_path: Path, store: Store) -
 def test_prices_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read the prices .*nowhere.toml"):
         price_list({"DEDUPSTATS_PRICES": str(tmp_path / "nowhere.toml")})
+    (tmp_path / "dear.toml").write_text('[[price]]\nmodel = "x"\ninput = 1e300\noutput = 1\n')
+    with pytest.raises(UsageError, match="price 1: input is more than 1,000,000"):
+        price_list({"DEDUPSTATS_PRICES": str(tmp_path / "dear.toml")})
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="no UTF-8"):
         price_list({"DEDUPSTATS_PRICES": str(tmp_path / "bad.toml")})
