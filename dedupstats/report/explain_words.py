@@ -164,7 +164,8 @@ def ledger(account: Account, result: Result) -> str | None:
     if not found.is_forgotten:
         return f"held {words}."
     if found.cause is None:
-        return f"had recorded {words}, and dropped it since: idle too long, or too many ledgers."
+        # what no event explains: a reference forgets what leaves sight, an engine what is idle or crowded out
+        return f"had recorded {words}, and held it no more (out of sight, idle too long, or crowded out)."
     cause = _EVENTS.get(found.cause, found.cause)
     at = f" at line {count(found.cause_line)}" if found.cause_line else ""
     return f"had recorded {words}, and forgot it at {cause}{at}."

@@ -77,7 +77,7 @@ _NAMES: Final = {"docker-agent": "docker-agent", "rtk": "RTK dedup"}
 _REFERENCES: Final = {
     "safe": "safe (upper bound: only reads)",
     "exact": "exact (upper bound: any visible)",
-    "ceiling": "ceiling (upper bound: same call)",
+    "ceiling": "ceiling (same call, whatever came back)",
     "keep-all": "keep-all (elides nothing)",
 }
 _LEDGERS: Final = {"session": "one ledger a session", "context": "one ledger a context"}
