@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from dedupstats.policies.base import Action, Decision, Witness, delivered
-from dedupstats.simulate.chunk import UNKNOWN
+from dedupstats.simulate.chunk import UNKNOWN, YES
 from dedupstats.simulate.verdicts import VERDICTS, Verdict, judge
 from dedupstats.simulate.weigh import score, tally
 
@@ -57,6 +57,8 @@ class _Feed(NamedTuple):
     reach: Reach
     renames: bool
     """its name for a shell command is the command, and not what the hook would make of it"""
+    knows: bool
+    """a reference: it is told what is known of a call, and not the hint that an engine sees"""
     unknown: str
     """how tools of which nothing is known are told: empty: as having an effect; else as reading, and only
     what they have to do with is asked: `all`, or what shares `call` or `bytes` with one of theirs"""
@@ -124,10 +126,10 @@ class _Actor:
         # an engine that names commands and is asked about every tool calls a shell command by its text
         renames = self.reach == "all" and "identity" in self.needs
         if not self.unknown_reads:
-            return _Feed(self.reach, renames, "")
+            return _Feed(self.reach, renames, self._is_reference, "")
         caps = spec.definition.capped_by, spec.definition.ledgers_capped_by
         is_free = self._scope == "session" and plan.is_below(*(spec.settings.get(cap) for cap in caps))
-        return _Feed(self.reach, renames, spec.definition.keyed_by if is_free else "all")
+        return _Feed(self.reach, renames, self._is_reference, spec.definition.keyed_by if is_free else "all")
 
     def _remembered(self, chunk: Chunk) -> dict[int, Decision]:
         """What was not shown in full among the rows that were decided in earlier chunks."""
@@ -250,6 +252,10 @@ class _Plan:
                 for place in np.flatnonzero(chunk.columns["hook"][rows] > 0).tolist():
                     length = int(chunk.columns["identity"][rows[place]])
                     found[place] = found[place]._replace(identity="?" * length)
+            if feed.knows:
+                reads = chunk.known[rows] == YES
+                for place in np.flatnonzero(reads != (chunk.told[rows] == YES)).tolist():
+                    found[place] = found[place]._replace(read_only=bool(reads[place]))
             if feed.unknown:
                 for place in np.flatnonzero(chunk.known[rows] == UNKNOWN).tolist():
                     found[place] = found[place]._replace(read_only=True)

@@ -121,3 +121,9 @@ def test_if_unknown_tools_only_read_an_engine_may_elide_what_it_was_not_asked_be
     )
     assert (found.score.elided, found.score.if_unknown_reads.results) == (NOTHING, 1)
     assert found.score.if_unknown_reads.marker_bytes == 222 + len("mcp__x__get") + 3
+
+
+def test_an_engine_is_told_the_hint_and_a_reference_what_is_true() -> None:
+    """D30 of docker-agent.md: a tool with an effect whose own hint says that it only reads."""
+    assert twice("update_todos", "docker-agent:v1", Knowledge()).verdicts == {"t1": "hidden"}
+    assert twice("update_todos", "safe", Knowledge()).elided == {}
