@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dedupstats.simulate.save import Spool
     from dedupstats.store import Store
 
+_LONGEST_NAME = 200
+
 
 def simulate(
     policy: Annotated[
@@ -143,12 +145,17 @@ def simulate(
 
 def _check_name(name: str | None) -> None:
     from dedupstats.errors import UsageError
+    from dedupstats.report.text import safe_text
 
     if name is None:
         return
     typed("--save", name)
     if not name.strip():
         raise UsageError("--save wants a name", "e.g. --save before")
+    if len(name) > _LONGEST_NAME or safe_text(name) != name:
+        raise UsageError(
+            f"--save wants a name of at most {_LONGEST_NAME} plain characters", "e.g. --save before"
+        )
 
 
 def _replay(
@@ -157,6 +164,7 @@ def _replay(
     db: Path | None,
 ) -> Replays:
     """Replay with the store open for reading; then, if the decisions are to be saved, for writing."""
+    import shlex
     import time
     from tempfile import TemporaryDirectory
 
@@ -175,10 +183,8 @@ def _replay(
             with open_store(db) as store:
                 kept = spool.keep(store, save, found.simulation, begun)
             quoted = save.replace("'", "''")
-            typer.echo(
-                f"{kept:,} decisions saved: dedupstats sql \"from decision where name = '{quoted}'\"",
-                err=True,
-            )
+            query = shlex.quote(f"from decision where name = '{quoted}'")
+            typer.echo(f"{kept:,} decisions saved: dedupstats sql {query}", err=True)
     return found
 
 

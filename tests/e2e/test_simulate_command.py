@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ def test_figures_are_those_of_saved_decisions(path: Path, tmp_path: Path) -> Non
     own = Path(shutil.copy(path, tmp_path / "s.duckdb"))
     ran = simulate(own, "--save", "it's mine", "--format", "json")
     assert ran.code == 0
-    assert "from decision where name = 'it''s mine'" in ran.err
+    words = shlex.split(ran.err.split("saved: ")[1].splitlines()[0])
+    assert words == ["dedupstats", "sql", "from decision where name = 'it''s mine'"]
     found = json.loads(ran.out)
     with dedupstats.open_store(own, read_only=True) as store:
         rows = store.query(
@@ -263,6 +265,8 @@ def test_names_of_projects_are_short(path: Path) -> None:
         (["--tools", "none.toml"], 3, "cannot read none.toml"),
         (["--tool", "Raed"], 2, "did you mean 'Read'?"),
         (["--save", " "], 2, "--save wants a name"),
+        (["--save", "a\x1b[2J"], 2, "at most 200 plain characters"),
+        (["--save", "n" * 201], 2, "at most 200 plain characters"),
         (["--since", "2026-03-02", "--until", "2026-03-01"], 2, "is not before"),
         (["-o", "out.xyz"], 2, "cannot tell the format"),
         (["--by", "colour"], 2, "--by"),
