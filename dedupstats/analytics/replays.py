@@ -186,7 +186,7 @@ def replayed(
     left_out = refused(store)
     window, knowledge = window or Window(), knowledge or Knowledge()
     _check(store, window, left_out)
-    counted, parameters = _counted(window)
+    counted, parameters = window.counted()
     chosen = all_variants() if variants is None else variants
     if jobs > 1 and isinstance(store.path, Path):
         from dedupstats.simulate.workers import Job, simulate_in_processes
@@ -271,17 +271,6 @@ def _check(store: Store, window: Window, left_out: tuple[Refused, ...]) -> None:
             "type `dedupstats import` (default places) or `dedupstats import PATH`",
         )
     check_names(store, window)
-
-
-def _counted(window: Window) -> tuple[str, dict[str, Any]]:
-    """A window as a condition on the view `emission`, called `e`, with parameters that have names."""
-    where, values = window.where()
-    if not values:
-        return where, {}
-    first, *rest = where.split("?")
-    named = first + "".join(f"$p{number}{piece}" for number, piece in enumerate(rest))
-    parameters = {f"p{number}": value for number, value in enumerate(values)}
-    return f"e.emission_key in (select emission_key from emission where {named})", parameters
 
 
 def _span(store: Store, counted: str, parameters: dict[str, Any]) -> tuple[datetime | None, datetime | None]:

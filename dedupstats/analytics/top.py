@@ -100,7 +100,7 @@ join emission_cost c using (emission_key)
 join life l using (emission_key)
 where not e.is_copy and {where}
 order by l.usd desc, l.carried desc, e.emission_key
-limit ?
+limit $limit
 """
 
 
@@ -123,12 +123,11 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
         ()
     """
     window = window or Window()
-    where, values = window.where()
-    where = f"e.emission_key in (select emission_key from emission where {where})"
+    where, parameters = window.counted()
     ((results, usd),) = store.query(
         f"{_LIVES} select count(*), {exact_sum('l.usd')} from emission e join life l using (emission_key) "
         f"where not e.is_copy and {where}",
-        values,
+        parameters,
     )
     inputs, input_values = Window(
         window.since, window.until, window.sources, window.projects, (), window.models, None, window.sessions
@@ -137,7 +136,7 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
         f"select {exact_sum('input_usd')} from request_cost where {inputs}", input_values
     )
     rows = []
-    for row in store.query(_LIVES + _DEAREST.format(where=where), [*values, limit]):
+    for row in store.query(_LIVES + _DEAREST.format(where=where), parameters | {"limit": limit}):
         known = dict(zip(_COLUMNS, row, strict=True))
         cost = known["usd"]
         share = cost / input_usd if input_usd and cost is not None else None

@@ -81,6 +81,21 @@ class Window:
             parameters.extend(self.sessions)
         return " and ".join(terms) or "true", parameters
 
+    def counted(self) -> tuple[str, dict[str, Any]]:
+        """A condition on the view `emission`, called `e` in a query with names of its own, and its `$names`.
+
+        Example:
+            >>> Window(tools=("Read",)).counted()
+            ('e.emission_key in (select emission_key from emission where tool in ($p0))', {'p0': 'Read'})
+        """
+        where, values = self.where()
+        if not values:
+            return where, {}
+        first, *rest = where.split("?")
+        named = first + "".join(f"$p{number}{piece}" for number, piece in enumerate(rest))
+        parameters = {f"p{number}": value for number, value in enumerate(values)}
+        return f"e.emission_key in (select emission_key from emission where {named})", parameters
+
     def whole(self) -> Window:
         """The same window without beginning and end."""
         return replace(self, since=None, until=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import pct, plural
@@ -17,6 +17,7 @@ from dedupstats.report.model_replay import (
     Replay,
     Sums,
 )
+from dedupstats.report.replay_sums import cap
 from dedupstats.report.share import share_of
 from dedupstats.report.text import count
 from dedupstats.simulate.run import simulate
@@ -43,7 +44,6 @@ _WHAT_IFS: Final = {
 }
 """other ledgers and reaches than the host's own, by engine: they decide more than any threshold"""
 _REFUSED: Final = "Nothing was replayed: engines decide on outputs, of sessions; RTK's history holds neither."
-_CAP: Final = "max_keys"
 _VERDICTS: Final = (Verdict.SOUND, Verdict.DANGLING, Verdict.FALSE, Verdict.HIDDEN)
 
 
@@ -60,7 +60,7 @@ def replay(store: Store, window: Window, names: Names, rtk: Rtk | None, scope: s
     Returns:
         The replays; None: there is nothing to replay.
     """
-    counted, parameters = _condition(window)
+    counted, parameters = window.counted()
     where, values = window.where()
     if not store.query(f"select 1 from emission where {where} and not is_copy limit 1", values):
         nothing = Sums(0, 0, 0, 0, 0)
@@ -94,17 +94,6 @@ def replay(store: Store, window: Window, names: Names, rtk: Rtk | None, scope: s
         policies=policies,
         changes=tuple(changes(found, run, simulation.scores)),
     )
-
-
-def _condition(window: Window) -> tuple[str, dict[str, Any]]:
-    """The window as a condition on the emission `e`, with named parameters."""
-    where, values = window.where()
-    if window.is_everything:
-        return "true", {}
-    first, *pieces = where.split("?")
-    named = first + "".join(f"$w{place}{piece}" for place, piece in enumerate(pieces))
-    condition = f"e.emission_key in (select emission_key from emission where {named})"
-    return condition, {f"w{place}": value for place, value in enumerate(values)}
 
 
 def _headlines(shipped: list[Variant]) -> list[Variant]:
@@ -151,7 +140,6 @@ def _policy(
 ) -> PolicyReplay:
     variant, score = found.variants[place], found.scores[place]
     spec = variant.spec
-    cap = spec.settings.get(_CAP)
     return PolicyReplay(
         label=variant.label,
         words=words.described(variant, is_what_if=is_what_if),
@@ -178,7 +166,7 @@ def _policy(
         if_unknown_reads=None if variant.is_probe else _sums(score.if_unknown_reads),
         key_lost=_sums(score.key_lost),
         largest_ledger=score.largest,
-        cap=cap if isinstance(cap, int) else None,
+        cap=cap(variant),
         steps=tuple(_ladder(score)),
         tools=_tools(score),
         with_any=share_of(sum(Verdict.SOUND in group for group in score.sessions.values()), found.sessions),
