@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db
-from dedupstats.cli.spend import priced
+from dedupstats.cli.options import Db, Output, priced
 
 if TYPE_CHECKING:
     from dedupstats.analytics.context import AllContexts, SessionContexts
@@ -45,7 +44,7 @@ def context(
         Literal["table", "html", "csv", "json"] | None,
         typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Output = None,
     full_paths: Annotated[bool, typer.Option("--full-paths", help="Paths and session ids whole.")] = False,
     db: Db = None,
 ) -> None:

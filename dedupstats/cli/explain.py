@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from dedupstats.cli.options import Db, opened, typed
+from dedupstats.cli.options import Db, Output, Settings, ShellReads, Tools, opened, typed
 
 if TYPE_CHECKING:
     from dedupstats.report.explain_text import Part
@@ -53,9 +53,7 @@ def explain(
             help="A policy, as docker-agent:v1 or rtk,min_tokens=50.", show_default="docker-agent, rtk"
         ),
     ] = None,
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="Set a parameter: min_bytes=512, rtk.min_tokens=50.")
-    ] = None,
+    assignments: Settings = None,
     verdict: Annotated[
         Literal["sound", "dangling", "false", "hidden"] | None,
         typer.Option(help="Explain the largest elisions of this verdict, instead of one call."),
@@ -64,19 +62,13 @@ def explain(
     stubs: Annotated[
         bool, typer.Option("--stubs", help="List Claude Code's own read stubs with their verdicts.")
     ] = False,
-    tools: Annotated[
-        Path | None,
-        typer.Option(help="TOML file that says which tools only read: [tools.NAME] read_only = true."),
-    ] = None,
-    shell_reads: Annotated[
-        bool,
-        typer.Option("--shell-reads", help="Shell commands that only read are read-only for every policy."),
-    ] = False,
+    tools: Tools = None,
+    shell_reads: ShellReads = False,
     form: Annotated[
         Literal["table", "md", "json"] | None,
         typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Output = None,
     full_paths: Annotated[
         bool, typer.Option("--full-paths", help="Paths, commands and session ids whole.")
     ] = False,

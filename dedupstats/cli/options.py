@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,6 +22,46 @@ Db = Annotated[
         help="The store (a DuckDB file).",
         show_default="in your data folder",
         rich_help_panel="Store",
+    ),
+]
+
+Since = Annotated[
+    str | None, typer.Option(help="From then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago.")
+]
+Until = Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")]
+Tz = Annotated[str | None, typer.Option(help="Time zone of dates and days.", show_default="local")]
+Agent = Annotated[list[str] | None, typer.Option(help="Only this agent: claude-code, docker-agent.")]
+Project = Annotated[list[str] | None, typer.Option(help="Only this working directory, or its last part.")]
+Tool = Annotated[list[str] | None, typer.Option(help="Only this tool.")]
+Model = Annotated[list[str] | None, typer.Option(help="Only this model.")]
+Session = Annotated[
+    list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
+]
+Form = Annotated[
+    Literal["table", "md", "csv", "json", "parquet"] | None,
+    typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A parameter of every policy that has it, or of one: rtk.min_tokens=50; can be repeated.",
+    ),
+]
+Tools = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What you know of tools, TOML: [tools.NAME] with read_only and category.",
+    ),
+]
+ShellReads = Annotated[
+    bool,
+    typer.Option(
+        "--shell-reads",
+        help="Shell commands that are seen to only read count as read-only for every policy.",
     ),
 ]
 
@@ -94,6 +134,45 @@ def opened(db: Path | None) -> Iterator[Store]:
     with open_store(db, read_only=True) as store:
         warn_if_stale(store)
         yield store
+
+
+@contextmanager
+def priced(db: Path | None) -> Iterator[Store]:
+    """The store for reading, with figures of today's price list: made anew if they are of another one.
+
+    Raises:
+        NothingFoundError: It holds no requests.
+        StoreError: As `dedupstats.store.open_store`.
+        UsageError: Prices of your own cannot be read.
+    """
+    from dedupstats.errors import NothingFoundError
+
+    reprice(db)
+    with opened(db) as store:
+        if not store.query("select 1 from request_cost limit 1"):
+            raise NothingFoundError(
+                f"the store {store.path} holds no requests of a model",
+                "type `dedupstats import` (default places) or `dedupstats import PATH`",
+            )
+        yield store
+
+
+def reprice(db: Path | None) -> None:
+    """Make the store's figures anew if they are of another price list than today's.
+
+    Raises:
+        StoreError: It cannot be opened, or must be written and cannot.
+        UsageError: Prices of your own cannot be read.
+    """
+    from dedupstats.history.costs import is_priced, price_list, settle_costs
+    from dedupstats.store import open_store
+
+    prices = price_list()
+    with open_store(db, read_only=True) as store:
+        is_fresh = is_priced(store, prices) or not store.query("select 1 from unit limit 1")
+    if not is_fresh:
+        with open_store(db) as store, store.transaction():
+            settle_costs(store, prices)
 
 
 @contextmanager

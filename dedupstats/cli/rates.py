@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, window_of
+from dedupstats.cli.options import (
+    Agent,
+    Db,
+    Form,
+    Model,
+    Output,
+    Project,
+    Session,
+    Since,
+    Tool,
+    Tz,
+    Until,
+    opened,
+    window_of,
+)
 
 if TYPE_CHECKING:
     from dedupstats.analytics.rates import Rates
@@ -28,28 +42,14 @@ def rates(
         typer.Option(help="Compare calls exactly, or after normalising paths, blanks and descriptions."),
     ] = "exact",
     all_rules: Annotated[bool, typer.Option("--all-rules", help="Every repeat rule, not three.")] = False,
-    since: Annotated[
-        str | None,
-        typer.Option(help="From then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago."),
-    ] = None,
-    until: Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")] = None,
-    tz: Annotated[
-        str | None,
-        typer.Option(help="Time zone of dates and days.", show_default="local"),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this agent: claude-code, docker-agent."),
-    ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this working directory, or its last part."),
-    ] = None,
-    tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="Only this model.")] = None,
-    session: Annotated[
-        list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Tz = None,
+    agent: Agent = None,
+    project: Project = None,
+    tool: Tool = None,
+    model: Model = None,
+    session: Session = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -58,11 +58,8 @@ def rates(
             show_default=f"all; {_TARGETS} in a table of targets",
         ),
     ] = None,
-    form: Annotated[
-        Literal["table", "md", "csv", "json", "parquet"] | None,
-        typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    form: Form = None,
+    output: Output = None,
     full_paths: Annotated[
         bool, typer.Option("--full-paths", help="Projects and targets with their whole path.")
     ] = False,
@@ -151,17 +148,13 @@ def _print(
     form: Literal["table", "md", "csv", "json", "parquet"],
     output: Path | None,
 ) -> None:
-    import sys
-
     from dedupstats.report import rate_tables
-    from dedupstats.report.tables import deliver, json_document, written
+    from dedupstats.report.tables import deliver, json_document, written, written_for_people
     from dedupstats.report.text import safe_text
 
     data: str | bytes
     if form in {"table", "md"}:
-        stream = sys.stdout if output is None else None
-        parts = [written(table, form, stream=stream) for table in rate_tables.people_tables(found, notes)]
-        data = "\n".join(part for part in parts if isinstance(part, str))
+        data = written_for_people(rate_tables.people_tables(found, notes), form, output)
     elif form == "json":
         data = json_document(rate_tables.document(found, notes))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, window_of, writing
+from dedupstats.cli.options import Db, opened, reprice, window_of, writing
 from dedupstats.cli.progress import Bar, interruptible
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def report(
     """
     from contextlib import suppress
 
-    from dedupstats.cli.spend import reprice
     from dedupstats.errors import StoreError
     from dedupstats.report.build import build
     from dedupstats.report.tables import format_of

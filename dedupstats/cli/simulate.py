@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, typed, window_of
+from dedupstats.cli.options import (
+    Db,
+    Form,
+    Model,
+    Output,
+    Project,
+    Session,
+    Settings,
+    ShellReads,
+    Tool,
+    Tools,
+    Until,
+    opened,
+    typed,
+    window_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,32 +44,13 @@ def simulate(
             show_default="all",
         ),
     ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A parameter of every policy that has it, or of one: rtk.min_tokens=50; can be repeated.",
-        ),
-    ] = None,
+    setting: Settings = None,
     scope: Annotated[
         Literal["session", "history"],
         typer.Option(help="A process of the engine for each session, or one for all in order of time."),
     ] = "session",
-    tools: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What you know of tools, TOML: [tools.NAME] with read_only and category.",
-        ),
-    ] = None,
-    shell_reads: Annotated[
-        bool,
-        typer.Option(
-            "--shell-reads",
-            help="Shell commands that are seen to only read count as read-only for every policy.",
-        ),
-    ] = False,
+    tools: Tools = None,
+    shell_reads: ShellReads = False,
     by: Annotated[
         Literal["policy", "reason", "tool", "session", "ladder", "risk"],
         typer.Option(help="What each row is, beside the policy."),
@@ -63,7 +59,7 @@ def simulate(
         str | None,
         typer.Option(help="Count from then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago."),
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")] = None,
+    until: Until = None,
     tz: Annotated[
         str | None,
         typer.Option(help="Time zone of dates.", show_default="local"),
@@ -72,20 +68,12 @@ def simulate(
         list[str] | None,
         typer.Option(help="Count only this agent: claude-code, docker-agent."),
     ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this working directory, or its last part."),
-    ] = None,
-    tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="Only this model.")] = None,
-    session: Annotated[
-        list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
-    ] = None,
-    form: Annotated[
-        Literal["table", "md", "csv", "json", "parquet"] | None,
-        typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    project: Project = None,
+    tool: Tool = None,
+    model: Model = None,
+    session: Session = None,
+    form: Form = None,
+    output: Output = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -194,18 +182,14 @@ def _print(
     form: Literal["table", "md", "csv", "json", "parquet"],
     output: Path | None,
 ) -> None:
-    import sys
-
     from dedupstats.report import replay_forms, replay_tables
-    from dedupstats.report.tables import deliver, json_document, written
+    from dedupstats.report.tables import deliver, json_document, written, written_for_people
     from dedupstats.report.text import safe_text
 
     data: str | bytes
     notes = replay_tables.notes(found)
     if form in {"table", "md"}:
-        stream = sys.stdout if output is None else None
-        parts = [written(table, form, stream=stream) for table in replay_tables.people_tables(found, by)]
-        data = "\n".join(part for part in parts if isinstance(part, str))
+        data = written_for_people(replay_tables.people_tables(found, by), form, output)
     elif form == "json":
         data = json_document(replay_forms.document(found, notes))
     else:

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, window_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dedupstats.report.tables import Table
-    from dedupstats.store import Store
-
-Since = Annotated[
-    str | None, typer.Option(help="From then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago.")
-]
-Until = Annotated[str | None, typer.Option(help="Until then; a date includes its whole day.")]
-Tz = Annotated[str | None, typer.Option(help="Time zone of dates and days.", show_default="local")]
-Agent = Annotated[list[str] | None, typer.Option(help="Only this agent: claude-code, docker-agent.")]
-Project = Annotated[list[str] | None, typer.Option(help="Only this working directory, or its last part.")]
-Model = Annotated[list[str] | None, typer.Option(help="Only this model.")]
-Session = Annotated[
-    list[str] | None, typer.Option(help="Only the session with this id, or those whose id begins so.")
-]
-Form = Annotated[
-    Literal["table", "md", "csv", "json", "parquet"] | None,
-    typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+from dedupstats.cli.options import (
+    Agent,
+    Db,
+    Form,
+    Model,
+    Output,
+    Project,
+    Session,
+    Since,
+    Tool,
+    Tz,
+    Until,
+    priced,
+    window_of,
+)
 
 
 def spend(
@@ -63,7 +52,7 @@ def spend(
     """
     from dedupstats.analytics.spend import spend as calculate
     from dedupstats.report import spend_tables
-    from dedupstats.report.tables import deliver, json_document, table_format, written
+    from dedupstats.report.tables import deliver, json_document, table_format, written, written_for_people
 
     form = table_format(form, output)
     window = window_of(
@@ -82,7 +71,7 @@ def spend(
         found = spend_tables.short_names(found)
     notes = [] if found.total.requests else ["No request lies in this window."]
     if form in {"table", "md"}:
-        _print(spend_tables.people_tables(found, unit, notes), form, output)
+        deliver(written_for_people(spend_tables.people_tables(found, unit, notes), form, output), output)
     elif form == "json":
         deliver(json_document(spend_tables.document(found, notes)), output)
     else:
@@ -96,7 +85,7 @@ def top(
     tz: Tz = None,
     agent: Agent = None,
     project: Project = None,
-    tool: Annotated[list[str] | None, typer.Option(help="Only this tool.")] = None,
+    tool: Tool = None,
     model: Model = None,
     session: Session = None,
     form: Form = None,
@@ -112,7 +101,7 @@ def top(
     from dedupstats.analytics.top import top as calculate
     from dedupstats.analytics.window import check_names
     from dedupstats.report import spend_tables
-    from dedupstats.report.tables import deliver, json_document, table_format, written
+    from dedupstats.report.tables import deliver, json_document, table_format, written, written_for_people
 
     form = table_format(form, output)
     window = window_of(
@@ -129,7 +118,7 @@ def top(
         check_names(store, window)
         found = calculate(store, limit=limit, window=window)
     if form in {"table", "md"}:
-        _print([spend_tables.top_table(found)], form, output)
+        deliver(written_for_people([spend_tables.top_table(found)], form, output), output)
     elif form == "json":
         deliver(json_document(asdict(found)), output)
     else:
@@ -160,7 +149,7 @@ def observed(
     from dedupstats.analytics.observed import observed as find
     from dedupstats.analytics.window import check_names
     from dedupstats.report import observed_tables
-    from dedupstats.report.tables import deliver, json_document, table_format, written
+    from dedupstats.report.tables import deliver, json_document, table_format, written, written_for_people
 
     form = table_format(form, output)
     window = window_of(
@@ -177,57 +166,8 @@ def observed(
         check_names(store, window)
         found = find(store, window=window)
     if form in {"table", "md"}:
-        _print([observed_tables.people_table(found)], form, output)
+        deliver(written_for_people([observed_tables.people_table(found)], form, output), output)
     elif form == "json":
         deliver(json_document(asdict(found) | {"notes": observed_tables.notes(found)}), output)
     else:
         deliver(written(observed_tables.flat_table(found), form), output)
-
-
-@contextmanager
-def priced(db: Path | None) -> Iterator[Store]:
-    """The store for reading, with figures of today's price list: made anew if they are of another one.
-
-    Raises:
-        NothingFoundError: It holds no requests.
-        StoreError: As `dedupstats.store.open_store`.
-        UsageError: Prices of your own cannot be read.
-    """
-    from dedupstats.errors import NothingFoundError
-
-    reprice(db)
-    with opened(db) as store:
-        if not store.query("select 1 from request_cost limit 1"):
-            raise NothingFoundError(
-                f"the store {store.path} holds no requests of a model",
-                "type `dedupstats import` (default places) or `dedupstats import PATH`",
-            )
-        yield store
-
-
-def reprice(db: Path | None) -> None:
-    """Make the store's figures anew if they are of another price list than today's.
-
-    Raises:
-        StoreError: It cannot be opened, or must be written and cannot.
-        UsageError: Prices of your own cannot be read.
-    """
-    from dedupstats.history.costs import is_priced, price_list, settle_costs
-    from dedupstats.store import open_store
-
-    prices = price_list()
-    with open_store(db, read_only=True) as store:
-        is_fresh = is_priced(store, prices) or not store.query("select 1 from unit limit 1")
-    if not is_fresh:
-        with open_store(db) as store, store.transaction():
-            settle_costs(store, prices)
-
-
-def _print(tables: list[Table], form: Literal["table", "md"], output: Path | None) -> None:
-    import sys
-
-    from dedupstats.report.tables import deliver, written
-
-    stream = sys.stdout if output is None else None
-    parts = [written(table, form, stream=stream) for table in tables]
-    deliver("\n".join(part for part in parts if isinstance(part, str)), output)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupstats.cli.options import Db, typed, warn_if_stale
+from dedupstats.cli.options import Db, Form, Output, typed, warn_if_stale
 
 if TYPE_CHECKING:
     from dedupstats.report.tables import Kind, Table
@@ -27,11 +26,8 @@ def sql(
     views: Annotated[
         bool, typer.Option("--views", help="List the views and their columns, or those of one view.")
     ] = False,
-    form: Annotated[
-        Literal["table", "md", "csv", "json", "parquet"] | None,
-        typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    form: Form = None,
+    output: Output = None,
     db: Db = None,
 ) -> None:
     """Run read-only SQL (DuckDB) on the store's views.

@@ -25,7 +25,7 @@ from dedupstats.report import text
 from dedupstats.report.grid import Grid, laid_out, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TextIO
 
 SCHEMA_VERSION = 1
@@ -178,6 +178,15 @@ def written(table: Table, form: Format, *, stream: TextIO | None = None) -> str 
     if form == "csv":
         return csv_text(table).encode()
     return json_bytes(table) if form == "json" else parquet_bytes(table)
+
+
+def written_for_people(tables: Iterable[Table], form: Literal["table", "md"], output: Path | None) -> str:
+    """Tables one below the other; `output` is the file that they are written to, None for stdout."""
+    stream = sys.stdout if output is None else None
+    if form == "md":
+        return "\n".join(map(markdown, tables))
+    width, colour = width_of(stream), wants_colour(stream)
+    return "\n".join(terminal(table, width=width, colour=colour) for table in tables)
 
 
 # -- where an output goes ------------------------------------------------------------------------------------
