@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import os
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from dedupstats import history
+from dedupstats.collector import collector_off
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.history.costs import is_priced, price_list, settle_costs
 from dedupstats.ingest.find import is_gone, real_path
@@ -25,7 +26,7 @@ from dedupstats.sources.probe import WAL_SUFFIX
 from dedupstats.store.store import WRITE_ERRORS, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from dedupstats.economics.prices import Prices
@@ -83,7 +84,7 @@ def import_paths(
     try:
         store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")
-        with _no_collector(), ExitStack() as probes:
+        with collector_off(), ExitStack() as probes:
             roots = run.plan.roots(paths, environment)
             run.read(run.plan.units(roots, probes), progress)
         run.finish()
@@ -232,18 +233,6 @@ delete from raw.unit
 where unit_key not in (select unit_key from raw.file where unit_key is not null)
     and unit_key not in (select unit_key from raw.skipped)
 """
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Stop the cyclic garbage collector, which makes loops with many live rows up to three times slower."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _mark(store: Store, paths: list[str], gone_at: int | None) -> None:

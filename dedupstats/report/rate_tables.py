@@ -6,9 +6,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.analytics.rates import FLOOR_BYTES, RULES, share
-from dedupstats.analytics.window import zone_info
 from dedupstats.report import text
-from dedupstats.report.scope import filters, in_words
+from dedupstats.report.scope import filters, in_words, period
 from dedupstats.report.tables import Column, Table
 from dedupstats.report.targets import is_path, short_targets
 
@@ -58,7 +57,10 @@ def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
     names = _short_ids([row.group for row in rates.rows]) if rates.by == "session" else {}
     rows = [replace(row, group=names.get(row.group, row.group)) for row in rates.rows]
     return Table(
-        title=f"Repeats among tool results by {rates.by}{_scope(rates)}, {period(rates)}, {_key(rates)}",
+        title=(
+            f"Repeats among tool results by {rates.by}{_scope(rates)}, "
+            f"{period(rates.first, rates.last, rates.zone)}, {_key(rates)}"
+        ),
         columns=tuple(columns),
         rows=[_people_row(rates, row) for row in rows],
         total=_people_row(rates, rates.total),
@@ -220,15 +222,6 @@ def _spread(rates: Rates) -> Table:
 
 def _top(held: Concentration, number: int) -> float | None:
     return share(held.top1 if number == 1 else held.top5, held.total)
-
-
-def period(rates: Rates) -> str:
-    """First and last day of what was counted, with the time zone."""
-    if rates.first is None or rates.last is None:
-        return "no dates"
-    zone = zone_info(rates.zone)
-    first, last = (moment.astimezone(zone).date().isoformat() for moment in (rates.first, rates.last))
-    return f"{first} to {last} ({rates.zone})" if first != last else f"{first} ({rates.zone})"
 
 
 def _key(rates: Rates) -> str:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from dedupstats.analytics.rates import TOKEN_RULE, share
 from dedupstats.analytics.replays import in_words as why_refused
-from dedupstats.analytics.window import zone_info
 from dedupstats.report import text
 from dedupstats.report.policy_words import PLACES, VERDICTS
 from dedupstats.report.replay_risk import risk_tables
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
-from dedupstats.report.scope import filters, in_words
+from dedupstats.report.scope import filters, in_words, period
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Step
 from dedupstats.simulate.verdicts import Verdict
@@ -124,15 +123,7 @@ def _overview(found: Replays) -> list[Table]:
 
 def _title(found: Replays) -> str:
     words = in_words(filters(found.window, found.zone, found.window.projects))
-    return f"Replayed{f' ({words})' if words else ''}, {_period(found)}"
-
-
-def _period(found: Replays) -> str:
-    if found.first is None or found.last is None:
-        return "no dates"
-    zone = zone_info(found.zone)
-    first, last = (moment.astimezone(zone).date().isoformat() for moment in (found.first, found.last))
-    return f"{first} to {last} ({found.zone})" if first != last else f"{first} ({found.zone})"
+    return f"Replayed{f' ({words})' if words else ''}, {period(found.first, found.last, found.zone)}"
 
 
 def _with_share(part: int, whole: int) -> str:

@@ -62,3 +62,11 @@ def title(source: str) -> str:
 def minute(at: datetime, zone: str) -> str:
     """An aware time as local text."""
     return f"{at.astimezone(zone_info(zone)):%Y-%m-%d %H:%M} ({zone})"
+
+
+def period(first: datetime | None, last: datetime | None, zone: str) -> str:
+    """First and last day of what was counted, with the time zone; both are aware."""
+    if first is None or last is None:
+        return "no dates"
+    one, two = (moment.astimezone(zone_info(zone)).date().isoformat() for moment in (first, last))
+    return f"{one} to {two} ({zone})" if one != two else f"{one} ({zone})"

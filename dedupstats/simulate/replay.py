@@ -6,9 +6,7 @@ so that sessions do not share state, unless the scope is `history`, where one ob
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
@@ -16,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from dedupstats.collector import collector_off
 from dedupstats.policies.base import Action, Decision, Witness, delivered
 from dedupstats.simulate.chunk import UNKNOWN, YES
 from dedupstats.simulate.verdicts import VERDICTS, Verdict, judge
 from dedupstats.simulate.weigh import score, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -336,7 +335,7 @@ class Replay:
         """What each variant did in the next chunk."""
         plan = _Plan(chunk, self._scope)
         found = []
-        with _collector_off():
+        with collector_off():
             for actor, twin in zip(self._actors, self._twins, strict=True):
                 replayed = actor.replay(chunk, plan)
                 if twin is not None:
@@ -351,15 +350,3 @@ def _more(twin: Judged, replayed: Replayed, chunk: Chunk) -> Tally:
     mine = replayed.judged.row[replayed.judged.verdict == VERDICTS.index(Verdict.SOUND)]
     more = is_sound & ~np.isin(twin.row, mine) & chunk.columns["is_counted"][twin.row]
     return tally(chunk, twin.row[more], twin.marker_bytes[more])
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """No cyclic garbage collection: with a million live tuples it doubles the time (methods.md 0)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -146,12 +146,13 @@ class Store:
         """Run a statement that sorts much: in little memory and on the disk, if that will do.
 
         By itself DuckDB takes most of the machine's memory before it spills. A private folder holds what is
-        spilled, until the store is closed.
+        spilled, until the store is closed. Afterwards DuckDB's own limit of memory holds.
         """
         if self._spill is None:
             # kept: what is made here may stay there
             self._spill = TemporaryDirectory(prefix="dedupstats-")
             self.query(f"set temp_directory = {_literal(self._spill.name)}")
+        ((threads,),) = self.query("select current_setting('threads')")
         self.query(f"set memory_limit = '{SORT_MEMORY}'")
         self.query("set threads = 1")
         try:
@@ -160,8 +161,9 @@ class Store:
             self.query("reset memory_limit")
             self.query(sql, parameters)
         finally:
+            # not what it was before: DuckDB tells it rounded, and it would shrink each time
             self.query("reset memory_limit")
-            self.query("reset threads")
+            self.query(f"set threads = {threads}")
 
     def frame(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame, its columns named as in the query."""

@@ -204,3 +204,11 @@ def test_a_frame_has_the_columns_of_the_query() -> None:
     with open_store(":memory:") as store:
         frame = store.frame("select 1 as a, 'x' as b where $n = 2", {"n": 2})
     assert frame.to_dicts() == [{"a": 1, "b": "x"}]
+
+
+def test_a_sparing_statement_leaves_the_callers_threads() -> None:
+    with open_store(":memory:") as store:
+        store.query("set threads = 2")
+        store.query_sparingly("create temp table t as select $n as n", {"n": 3})
+        assert store.query("select current_setting('threads')") == [(2,)]
+        assert store.query("from t") == [(3,)]
