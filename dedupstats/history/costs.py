@@ -20,6 +20,7 @@ from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
 from dedupstats.errors import UsageError
+from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
 
 if TYPE_CHECKING:
@@ -199,40 +200,31 @@ _KINDS = {
     EnteredKind.SYSTEM: Kind.META,
 }
 
-# Within a context: by the results before it, then by line; a result stands behind what has as many before it.
-# On one line, what leaves sight goes first: the row of a summary is the boundary itself in some versions.
-_LEFT, _ENTRY, _ASKED = range(3)
-_Placed = tuple[int, bool, int, int, int, Any]
-
 
 def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextEvents]]:
     store.query("create or replace temp table costed (session_key bigint)")
     store.append("costed", [(key,) for key in keys])
-    placed: defaultdict[int, list[_Placed]] = defaultdict(list)
+    placed: Within[Event] = Within()
     for context, before, line, *rest in store.query(_REQUESTS):
-        own = placed[context]
-        own.append((before, False, line, _ASKED, len(own), _asked(rest)))
+        placed.request(context, before, line, _asked(rest))
     for context, ordinal, line, key, tool, klass, *counts in store.query(_EMISSIONS):
         entry = Entry(Counts(*counts), is_result=True, is_image=klass == Class.IMAGE)
-        own = placed[context]
-        own.append((ordinal, True, line, _ENTRY, len(own), Entered(key, ordinal, Kind.RESULT, tool, entry)))
+        placed.result(context, ordinal, line, Entered(key, ordinal, Kind.RESULT, tool, entry))
     for context, before, line, kind, label, *counts in store.query(_ENTERED):
         is_attachment = kind == EnteredKind.ATTACHMENT
         extra = EXTRAS.get(label) if is_attachment else None
         entry = Entry(Counts(*counts), is_result=False, extra=extra, is_whole=kind == EnteredKind.USER)
         one = Entered(None, None, _KINDS[EnteredKind(kind)], label if is_attachment else None, entry)
-        own = placed[context]
-        own.append((before, False, line, _ENTRY, len(own), one))
+        placed.text(context, before, line, one)
     for context, ordinal, line, kind, kept, removed in store.query(_BOUNDARIES):
         clears = kind in _CLEARS
         left = Left(clears, kind == BoundaryKind.REWIND, ordinals(kept if clears else removed))
-        own = placed[context]
-        own.append((ordinal, False, line, _LEFT, len(own), left))
+        placed.boundary(context, ordinal, line, left)
     sessions: defaultdict[int, list[ContextEvents]] = defaultdict(list)
     for session, context, kind in store.query(_CONTEXTS):
         if context in placed:
-            events = [event for *_, event in sorted(placed[context], key=lambda one: one[:5])]
-            sessions[session].append(ContextEvents(context, kind == ContextKind.SIDE, events))
+            is_side = kind == ContextKind.SIDE
+            sessions[session].append(ContextEvents(context, is_side, placed.of(context)))
     yield from sessions.values()
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.economics.families import Visible, family_of
 from dedupstats.economics.tokens import Level, Step, output_of
+from dedupstats.history.within import Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,35 +119,23 @@ where c.session_key in (select session_key from coursed)
 order by b.context_key, b.at_ordinal, b.line, b.kind
 """
 
-# As in `dedupstats.history.costs`: by the results before it, then by line; a result stands behind what has as
-# many before it; on one line what leaves sight goes first.
-_LEFT, _ENTRY, _ASKED = range(3)
-_Placed = tuple[int, bool, int, int, int, Any]
-
 
 def courses(store: Store, sessions: Sequence[int]) -> Iterator[Course]:
     """The contexts of some sessions, main threads first, without summary calls and side questions."""
     store.query("create or replace temp table coursed (session_key bigint)")
     store.append("coursed", [(key,) for key in sessions])
-    placed: defaultdict[int, list[_Placed]] = defaultdict(list)
+    placed: Within[Sent | Came | Gone] = Within()
     for context, before, line, *row in store.query(_SENT):
-        own = placed[context]
-        own.append((before, False, line, _ASKED, len(own), _sent(line, row)))
+        placed.request(context, before, line, _sent(line, row))
     for context, ordinal, line, *row in store.query(_RESULTS):
-        own = placed[context]
-        own.append((ordinal, True, line, _ENTRY, len(own), _came(line, row)))
+        placed.result(context, ordinal, line, _came(line, row))
     for context, before, line, size in store.query(_TEXTS):
-        own = placed[context]
-        text = Came(line, None, size, size / 4, Level.UNKNOWN, None, None, None)
-        own.append((before, False, line, _ENTRY, len(own), text))
+        placed.text(context, before, line, Came(line, None, size, size / 4, Level.UNKNOWN, None, None, None))
     for context, ordinal, line, ts, kind, trigger in store.query(_GONE):
-        own = placed[context]
-        gone = Gone(line, _time(ts), kind, trigger, (ordinal, line))
-        own.append((ordinal, False, line, _LEFT, len(own), gone))
+        placed.boundary(context, ordinal, line, Gone(line, _time(ts), kind, trigger, (ordinal, line)))
     for session, context, source, kind, agent, native in store.query(_CONTEXTS):
         if kind != "side":
-            steps = [step for *_, step in sorted(placed[context], key=lambda one: one[:5])]
-            yield Course(session, context, source, kind, agent, native, steps)
+            yield Course(session, context, source, kind, agent, native, placed.of(context))
 
 
 def _sent(line: int, row: list[Any]) -> Sent:
