@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 from support import docker_agent, rtk
-from support.snapshot import duplicates, unbalanced
 
 from dedupstats import import_paths, open_store
 from dedupstats.analytics.rtk_bounds import rtk_realised
@@ -20,7 +19,6 @@ from dedupstats.sources.base import DEAREST, LARGEST
 from dedupstats.store.store import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from dedupstats.store import Store
@@ -29,14 +27,6 @@ STAMP = "2026-03-01T09:00:00+00:00"
 ROW = rtk.Command(STAMP, "git status", "rtk git status", 100, 40)
 OUTPUTS = [(LARGEST // 4, 2), (LARGEST // 2, 4), (2**62, 1), (1, 2**62)]
 VALUES: list[object] = [None, "x", "", "a\0b", b"\xff", 1.5, float("inf"), -1, LARGEST, 2**63 - 1, "9" * 5000]
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
-        assert duplicates(opened) == {}
-        assert unbalanced(opened) == []
 
 
 def remade(path: Path, ends: dict[str, str] | None = None) -> list[tuple[str, str]]:

@@ -9,9 +9,8 @@ import pytest
 from support import docker_agent, rtk
 from support.claude import Transcript
 from support.command import run
-from support.snapshot import duplicates, unbalanced
 
-from dedupstats import import_paths, open_store
+from dedupstats import import_paths
 from dedupstats.report.build import build
 from dedupstats.sources.base import DEAREST, LARGEST
 
@@ -32,14 +31,6 @@ HOSTILE = {
     "half a pair": '"\\ud800"',
 }
 HERE = "@here@"
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
-        assert duplicates(opened) == {}
-        assert unbalanced(opened) == []
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

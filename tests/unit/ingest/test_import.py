@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import docker_agent, rtk
 from support.claude import Transcript
-from support.snapshot import duplicates, everything, unbalanced
+from support.snapshot import duplicates, everything
 
 from dedupstats import import_paths, open_store
 from dedupstats.errors import NothingFoundError, UnreadableUnitError
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 UUID = "00000000-0000-4000-8000-000000000001"
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
-        assert duplicates(opened) == {}
-        assert unbalanced(opened) == []
 
 
 def log(*texts: str, session: str = "s1", **more: Any) -> Transcript:
