@@ -205,6 +205,7 @@ class _Plan:
         self._scope: Scope = scope
         self._asked: dict[_Feed, NDArray[Any]] = {}
         self._fed: dict[_Feed, list[Emission]] = {}
+        self._events: dict[Wiring, dict[int, list[tuple[int, Event]]]] = {}
         self._stretches: dict[tuple[Wiring, _Feed], list[_Stretch]] = {}
 
     @cached_property
@@ -261,6 +262,17 @@ class _Plan:
             self._fed[feed] = found
         return found
 
+    def _told(self, wiring: Wiring) -> dict[int, list[tuple[int, Event]]]:
+        """What the wiring tells of, by the row before which it happens, with the ledger concerned."""
+        found = self._events.get(wiring)
+        if found is None:
+            found = self._events[wiring] = {}
+            for arrival in self._chunk.arrivals:
+                for kind in delivered(wiring, arrival.event.kind):
+                    event = arrival.event._replace(kind=kind)
+                    found.setdefault(arrival.row, []).append((arrival.ledger, event))
+        return found
+
     def stretches(self, wiring: Wiring, feed: _Feed) -> list[_Stretch]:
         """What an engine is asked, cut where the ledger changes or an event of the wiring falls."""
         found = self._stretches.get((wiring, feed))
@@ -268,28 +280,24 @@ class _Plan:
             return found
         chunk = self._chunk
         ledgers = chunk.columns["ledger_no"]
-        if self._scope == "session":
-            changes = np.flatnonzero(np.diff(ledgers[chunk.start :])) + chunk.start + 1
-        else:
-            changes = np.zeros(0, dtype=np.int64)
-        events: dict[int, list[tuple[int, Event]]] = {}
-        for arrival in chunk.arrivals:
-            for kind in delivered(wiring, arrival.event.kind):
-                event = arrival.event._replace(kind=kind)
-                events.setdefault(arrival.row, []).append((arrival.ledger, event))
+        is_apart = self._scope == "session"
+        new = ledgers[chunk.start :]
+        changes = np.flatnonzero(np.diff(new)) + chunk.start + 1 if is_apart else new[:0]
+        events = self._told(wiring)
         cuts = sorted({chunk.start, len(chunk), *changes.tolist(), *events})
         places = np.searchsorted(self.asked(feed), cuts).tolist()
         found = []
+        # what happens to a process is told when it is next asked: most stretches hold nothing for most feeds
+        waiting: dict[int, list[Event]] = {}
         for cut, (first, last) in zip(cuts, pairwise(places), strict=False):
-            ledger = int(ledgers[cut])
-            mine = []
             for owner, event in events.get(cut, ()):
-                if owner == ledger or self._scope == "history":
-                    mine.append(event)
-                else:
-                    # another session's process hears of it, though no result of it follows here
-                    found.append(_Stretch(owner, [event], first, first))
-            found.append(_Stretch(ledger, mine, first, last))
+                waiting.setdefault(owner if is_apart else _ONE, []).append(event)
+            if first < last:
+                ledger = int(ledgers[cut])
+                found.append(_Stretch(ledger, waiting.pop(ledger if is_apart else _ONE, []), first, last))
+        if not is_apart and waiting:
+            # the one process goes on in the next chunk
+            found.append(_Stretch(_ONE, waiting[_ONE], 0, 0))
         self._stretches[wiring, feed] = found
         return found
 
