@@ -114,14 +114,20 @@ class Meter:
         while len(self._placing.category_of) > self._totals.shape[1]:
             self._totals = np.hstack([self._totals, np.zeros_like(self._totals)])
         rates = np.array([_vector(bill.rates) for bill in bills])
-        is_unpriced = np.array([bill.rates is None for bill in bills], dtype=float)
-        is_modelled = np.array([bill.is_modelled for bill in bills], dtype=float)
+        # no part begins at the last limit, none ends at the first
+        padded = np.pad(rates, ((0, 0), (1, 1)))
+        marks = np.array([(1.0, bill.rates is None, bill.is_modelled) for bill in bills])
+        beyond = [
+            _beyond(edges, limits[:, at], np.hstack([marks, padded[:, at : at + 2]]))
+            for at in range(PARTS + 1)
+        ]
         for part in range(PARTS):
-            low, high = limits[:, part], limits[:, part + 1]
-            self._totals[part, pieces] += _charged(edges, low, high, np.ones(len(bills)))
-            self._totals[_COST, pieces] += _charged(edges, low, high, rates[:, part])
-            self._totals[_UNPRICED, pieces] += _charged(edges, low, high, is_unpriced)
-            self._totals[_MODELLED, pieces] += _charged(edges, low, high, is_modelled)
+            self._totals[part, pieces] += np.diff(beyond[part][:, 0] - beyond[part + 1][:, 0])
+        all_parts = beyond[0] - beyond[-1]
+        self._totals[_UNPRICED, pieces] += np.diff(all_parts[:, 1])
+        self._totals[_MODELLED, pieces] += np.diff(all_parts[:, 2])
+        cost = sum(beyond[part][:, 4] - beyond[part + 1][:, 3] for part in range(PARTS))
+        self._totals[_COST, pieces] += np.diff(cost)
         ends = np.sort(limits[:, -1])
         self._totals[_REQUESTS, pieces] += len(bills) - np.searchsorted(ends, edges[:-1], side="right")
 
@@ -146,19 +152,19 @@ class Meter:
             )
 
 
-def _charged(edges: Array, low: Array, high: Array, weights: Array) -> Array:
-    """By piece, the sum over requests of a weight times the overlap with a part of the prompt (2.2)."""
-    found: Array = np.diff(_beyond(edges, low, weights) - _beyond(edges, high, weights))
-    return found
-
-
 def _beyond(edges: Array, starts: Array, weights: Array) -> Array:
-    """At each edge, the sum over requests of a weight times how far the edge lies behind a start."""
+    """At each edge, for each column of weights, the sum over requests of weight times how far it lies behind.
+
+    What a part of the prompt is charged below an edge is this at its beginning less this at its end: overlaps
+    of pieces with parts (2.2), summed over requests.
+    """
     order = np.argsort(starts)
-    behind = np.searchsorted(starts[order], edges, side="right")
-    weight = np.append(0.0, np.cumsum(weights[order]))
-    moment = np.append(0.0, np.cumsum((weights * starts)[order]))
-    found: Array = weight[behind] * edges - moment[behind]
+    starts, weights = starts[order], weights[order]
+    behind = np.searchsorted(starts, edges, side="right")
+    sums = np.zeros((2, len(starts) + 1, weights.shape[1]))
+    np.cumsum(weights, axis=0, out=sums[0, 1:])
+    np.cumsum(weights * starts[:, None], axis=0, out=sums[1, 1:])
+    found: Array = sums[0, behind] * edges[:, None] - sums[1, behind]
     return found
 
 
