@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dedupstats.economics.cost import Parts, bounds
+from dedupstats.economics.cost import bounds
 
 if TYPE_CHECKING:
     from dedupstats.economics.cost import Usage
-    from dedupstats.economics.placing import Category, Placing
+    from dedupstats.economics.placing import Placing
     from dedupstats.economics.prices import Rates
+    from dedupstats.economics.prompt import Kind
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -32,13 +33,23 @@ class ShareCost(NamedTuple):
     """What one request was charged for all pieces of a category."""
 
     key: int
-    category: Category
-    parts: Parts
+    kind: Kind
+    label: str | None
+    """tool, or type of the attachment"""
+    read: float
+    write_1h: float
+    write_5m: float
+    uncached: float
     cost: float | None
     """µ$; None: no price"""
     again: float
     """tokens that an expired cache made the request send once more at full price"""
     again_cost: float | None
+
+    @property
+    def tokens(self) -> float:
+        """Of all parts together."""
+        return self.read + self.write_1h + self.write_5m + self.uncached
 
 
 class Bill(NamedTuple):
@@ -89,87 +100,86 @@ class Meter:
         edges = np.asarray(self._edges)
         pieces = np.asarray(self._pieces[: len(edges) - 1], dtype=np.intp)
         counts = np.array([count for _, count in bills])
+        own = [bill for bill, _ in bills]
         # what came behind a request is no part of it, were it by the last bit of a floating number
-        limits = np.minimum(np.array([bounds(bill.usage) for bill, _ in bills]), edges[counts, None])
-        self._add(edges, pieces, limits, [bill for bill, _ in bills])
-        places, columns = np.unique(
-            np.asarray(self._placing.category_of, dtype=np.intp)[pieces], return_inverse=True
-        )
-        categories = [self._placing.categories[place] for place in places.tolist()]
-        sizes = np.diff(edges)
-        # what of each category stands below each edge
-        below = [np.append(0.0, np.cumsum(sizes * (columns == number))) for number in range(len(places))]
-        own = np.array([np.diff(np.interp(limits, edges, line), axis=1) for line in below])
-        for number, (bill, _) in enumerate(bills):
-            again: list[list[float]] = []
-            if bill.expired:
-                lost = np.minimum(limits[number], bill.expired)
-                again = [np.diff(np.interp(lost, edges, line)).tolist() for line in below]
-                for parts in again:
-                    parts[0] = 0.0
-            self._share(bill, categories, own[:, number].tolist(), again)
+        limits = np.minimum(np.array([bounds(bill.usage) for bill in own]), edges[counts, None])
+        rates = np.array([_vector(bill.rates) for bill in own])
+        self._add(edges, pieces, limits, rates, own)
+        self._share(edges, pieces, limits, rates, own)
 
-    def _add(self, edges: Array, pieces: Any, limits: Array, bills: list[Bill]) -> None:
+    def _add(self, edges: Array, pieces: Any, limits: Array, rates: Array, bills: list[Bill]) -> None:
         """Add to the totals of pieces; of one that several things share the total is read by nobody."""
         while len(self._placing.category_of) > self._totals.shape[1]:
             self._totals = np.hstack([self._totals, np.zeros_like(self._totals)])
-        rates = np.array([_vector(bill.rates) for bill in bills])
-        # no part begins at the last limit, none ends at the first
-        padded = np.pad(rates, ((0, 0), (1, 1)))
-        marks = np.array([(1.0, bill.rates is None, bill.is_modelled) for bill in bills])
-        beyond = [
-            _beyond(edges, limits[:, at], np.hstack([marks, padded[:, at : at + 2]]))
-            for at in range(PARTS + 1)
-        ]
-        for part in range(PARTS):
-            self._totals[part, pieces] += np.diff(beyond[part][:, 0] - beyond[part + 1][:, 0])
-        all_parts = beyond[0] - beyond[-1]
-        self._totals[_UNPRICED, pieces] += np.diff(all_parts[:, 1])
-        self._totals[_MODELLED, pieces] += np.diff(all_parts[:, 2])
-        cost = sum(beyond[part][:, 4] - beyond[part + 1][:, 3] for part in range(PARTS))
-        self._totals[_COST, pieces] += np.diff(cost)
-        ends = np.sort(limits[:, -1])
-        self._totals[_REQUESTS, pieces] += len(bills) - np.searchsorted(ends, edges[:-1], side="right")
+        beyond = _beyond(edges, limits, np.ones(limits.shape))
+        self._totals[:PARTS, pieces] += np.diff(beyond[:-1] - beyond[1:])
+        # where a part begins its price is added, where it ends taken off again
+        steps = np.diff(rates, axis=1, prepend=0.0, append=0.0)
+        self._totals[_COST, pieces] += np.diff(_beyond(edges, limits, steps).sum(axis=0))
+        for row, marks in (
+            (_UNPRICED, [bill.rates is None for bill in bills]),
+            (_MODELLED, [bill.is_modelled for bill in bills]),
+        ):
+            if any(marks):
+                whole = _beyond(edges, limits[marks][:, [0, -1]], np.ones((sum(marks), 2)))
+                self._totals[row, pieces] += np.diff(whole[0] - whole[1])
+        reached = np.bincount(np.searchsorted(edges, limits[:, -1]), minlength=len(edges))
+        self._totals[_REQUESTS, pieces] += len(bills) - np.cumsum(reached)[:-1]
 
-    def _share(
-        self, bill: Bill, categories: list[Category], parts: list[list[float]], again: list[list[float]]
-    ) -> None:
-        rates = None if bill.rates is None else _vector(bill.rates)
-        for place, category in enumerate(categories):
-            own = parts[place]
-            if not any(own):
-                continue
-            lost = again[place] if again else None
-            self.shares.append(
-                ShareCost(
-                    bill.key,
-                    category,
-                    Parts(*own),
-                    None if rates is None else sum(map(_times, own, rates)),
-                    sum(lost) if lost else 0.0,
-                    None if rates is None else sum(map(_times, lost, rates)) if lost else 0.0,
-                )
-            )
+    def _share(self, edges: Array, pieces: Any, limits: Array, rates: Array, bills: list[Bill]) -> None:
+        """Sum up by category what each request was charged."""
+        numbers = np.asarray(self._placing.category_of, dtype=np.intp)[pieces]
+        places, columns = np.unique(numbers, return_inverse=True)
+        below = np.zeros((len(edges), len(places)))
+        below[np.arange(1, len(edges)), columns] = np.diff(edges)
+        np.cumsum(below, axis=0, out=below)
+        tokens = np.diff(_at(edges, columns, below, limits), axis=1)
+        expired = np.array([bill.expired for bill in bills])
+        lost = np.zeros_like(tokens)
+        if expired.any():
+            lost = np.diff(_at(edges, columns, below, np.minimum(limits, expired[:, None])), axis=1)
+            lost[:, 0] = 0.0
+        costs, again = (tokens * rates[:, :, None]).sum(axis=1), lost.sum(axis=1)
+        again_costs = (lost * rates[:, :, None]).sum(axis=1)
+        rows, held = np.nonzero(tokens.any(axis=1))
+        categories = [self._placing.categories[place] for place in places.tolist()]
+        keys = [bill.key for bill in bills]
+        # a masked figure becomes None
+        is_free = np.array([bill.rates is None for bill in bills])[rows]
+        columns_of_rows = (
+            [keys[row] for row in rows.tolist()],
+            *zip(*(categories[place] for place in held.tolist()), strict=True),
+            *tokens[rows, :, held].T.tolist(),
+            np.ma.array(costs[rows, held], mask=is_free).tolist(),
+            again[rows, held].tolist(),
+            np.ma.array(again_costs[rows, held], mask=is_free).tolist(),
+        )
+        self.shares += map(ShareCost._make, zip(*columns_of_rows, strict=True))
 
 
 def _beyond(edges: Array, starts: Array, weights: Array) -> Array:
-    """At each edge, for each column of weights, the sum over requests of weight times how far it lies behind.
+    """By column of starts, at each edge: the sum over requests of weight times how far the start lies behind.
 
     What a part of the prompt is charged below an edge is this at its beginning less this at its end: overlaps
     of pieces with parts (2.2), summed over requests.
     """
-    order = np.argsort(starts)
-    starts, weights = starts[order], weights[order]
-    behind = np.searchsorted(starts, edges, side="right")
-    sums = np.zeros((2, len(starts) + 1, weights.shape[1]))
-    np.cumsum(weights, axis=0, out=sums[0, 1:])
-    np.cumsum(weights * starts[:, None], axis=0, out=sums[1, 1:])
-    found: Array = sums[0, behind] * edges[:, None] - sums[1, behind]
+    columns, size = starts.shape[1], len(edges)
+    # the edge from which on a start lies behind, of each column its own
+    first = np.searchsorted(edges, starts, side="right") + np.arange(columns) * (size + 1)
+    found: Array = np.zeros((2, columns * (size + 1)))
+    for row, values in enumerate((weights, weights * starts)):
+        found[row] = np.bincount(first.ravel(), values.ravel(), columns * (size + 1))
+    sums = np.cumsum(found.reshape(2, columns, size + 1), axis=2)[:, :, :-1]
+    return np.asarray(sums[0] * edges - sums[1])
+
+
+def _at(edges: Array, columns: Any, below: Array, limits: Array) -> Array:
+    """What of each category stands below each limit, from what stands below each edge."""
+    places = np.minimum(np.searchsorted(edges, limits, side="right") - 1, len(edges) - 2)
+    found: Array = below[places]
+    rows, at = np.ogrid[: limits.shape[0], : limits.shape[1]]
+    found[rows, at, columns[places]] += limits - edges[places]
     return found
-
-
-def _times(count: float, rate: float) -> float:
-    return count * rate
 
 
 def _vector(rates: Rates | None) -> tuple[float, ...]:

@@ -6,7 +6,9 @@ What has no price is unpriced (None), never $0 and never guessed by likeness (to
 
 from __future__ import annotations
 
+import math
 import tomllib
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import sha256
@@ -89,6 +91,10 @@ class Sheet:
         """
         return Rates(*(getattr(self, part).at(prompt) for part in Rates._fields))
 
+    def sizes(self) -> list[int]:
+        """Prompt sizes in tokens above which any of the rates changes, ascending."""
+        return sorted({size for part in Rates._fields for size, _ in getattr(self, part).above})
+
 
 @dataclass(frozen=True, slots=True)
 class Override:
@@ -129,7 +135,8 @@ class Prices:
         self.released = _RELEASED.get(self.version, "")
         self.overrides = overrides
         self._models: dict[str, ModelInfo | None] = {}
-        self._sheets: dict[tuple[str, str | None, int], Sheet | None] = {}
+        # by model, tier and time: the sizes at which rates change, and the rates up to and above each
+        self._rates: dict[tuple[str, str | None, int], tuple[list[int], list[Rates | None]]] = {}
 
     @property
     def basis(self) -> str:
@@ -159,10 +166,15 @@ class Prices:
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
         # prices by the time of day change at half hours
         key = (model, tier, int(at.timestamp()) // 1800)
-        if key not in self._sheets:
-            self._sheets[key] = self._sheet(model, at, tier)
-        sheet = self._sheets[key]
-        return None if sheet is None else sheet.at(prompt)
+        if key not in self._rates:
+            sheet = self._sheet(model, at, tier)
+            sizes = sheet.sizes() if sheet is not None else []
+            self._rates[key] = (
+                sizes,
+                [None if sheet is None else sheet.at(size) for size in (*sizes, math.inf)],
+            )
+        sizes, rates = self._rates[key]
+        return rates[bisect_left(sizes, prompt)]
 
     def _sheet(self, model: str, at: datetime, tier: str | None) -> Sheet | None:
         own = [

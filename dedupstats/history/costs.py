@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dedupstats.collector import collector_off
 from dedupstats.economics.carry import carry, exact_ratios
 from dedupstats.economics.cost import Usage
 from dedupstats.economics.events import Asked, Entered, Left
 from dedupstats.economics.families import Counts, Visible
+from dedupstats.economics.metering import ShareCost
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
@@ -97,13 +99,14 @@ def settle_costs(store: Store, prices: Prices) -> None:
         store.query(f"delete from derived.{table}")
     newest = store.query("select max(ts) from raw.request")[0][0]
     undated = _FALLBACK if newest is None else datetime.fromtimestamp(newest / 1e6, UTC)
-    for sessions in session_chunks(store):
-        rows = _Rows()
-        for contexts in _sessions(store, sessions):
-            factor = session_factor([ratio for one in contexts for ratio in exact_ratios(one.events)])
-            for one in contexts:
-                rows.take(carry(one.events, prices, undated=undated, factor=factor, is_side=one.is_side))
-        rows.append(store)
+    with collector_off():
+        for sessions in session_chunks(store):
+            rows = _Rows()
+            for contexts in _sessions(store, sessions):
+                factor = session_factor([ratio for one in contexts for ratio in exact_ratios(one.events)])
+                for one in contexts:
+                    rows.take(carry(one.events, prices, undated=undated, factor=factor, is_side=one.is_side))
+            rows.append(store)
     store.query("delete from raw.meta where key in ('prices', 'price_basis')")
     store.query(
         "insert into raw.meta values ('prices', ?), ('price_basis', ?)", [stamp(prices), prices.basis]
@@ -264,6 +267,9 @@ def ordinals(ranges: str | None) -> frozenset[int]:
 # -- from figures to rows ------------------------------------------------------------------------------------
 
 
+_COST = ShareCost._fields.index("cost")
+
+
 class _Rows:
     """Rows of the three tables."""
 
@@ -277,10 +283,9 @@ class _Rows:
         for one in cost.requests:
             paid = (_usd(one.input_cost), float(one.output), one.is_output_known, _usd(one.output_cost))
             self.requests.append((one.key, *map(float, one.parts), *paid, one.is_modelled, one.is_expired))
-        for share in cost.shares:
-            kind, label = share.category
-            paid_again = (_usd(share.cost), share.again, _usd(share.again_cost))
-            self.shares.append((share.key, kind.value, label, *map(float, share.parts), *paid_again))
+        self.shares += [
+            (*share[:_COST], _usd(share.cost), share.again, _usd(share.again_cost)) for share in cost.shares
+        ]
         for entry in cost.entries:
             size = (float(entry.size.tokens), int(entry.size.level), float(entry.size.by_classes))
             carried = (*map(float, entry.parts), entry.cost * USD, entry.unpriced, entry.modelled)

@@ -73,6 +73,9 @@ CALLS_AGAIN, RESULTS_AGAIN = 0.08, 0.27
 """how often a call or the text of a result was there before"""
 REMEMBERED = 200
 """calls and texts that may come again"""
+FLOOR, BYTES_PER_TOKEN = 20_000, 3
+EXPIRES, SHRINKS = 0.015, 0.015
+"""how often a request finds no cache, or a prompt shorter than the one before"""
 BEGINNINGS = (
     ("cd {p} && {c}", 20),
     ("{c} | {f}", 12),
@@ -266,6 +269,7 @@ def _rows(world: _World, session: str, count: int, cwd: str) -> Iterator[dict[st
     parent: str | None = None
     waiting: list[str] = []
     message = 0
+    prompt = _Prompt()
     for number in range(count):
         stamp = f"2026-10-{1 + number * 27 // count:02d}T12:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
         common = {
@@ -284,16 +288,20 @@ def _rows(world: _World, session: str, count: int, cwd: str) -> Iterator[dict[st
         if kind == "result" and not waiting:
             kind = "tool_use"
         if kind in MODEL:
-            message += not message or dice.random() < 0.5
+            if not message or dice.random() < 0.5:
+                message += 1
+                prompt.ask(dice)
             block = _block(world, kind, cwd)
             if kind == "tool_use":
                 waiting.append(block["id"])
-            answer = _message(dice, f"{session}-{message}", block)
+            answer = _message(f"{session}-{message}", block, prompt.usage())
+            prompt.enter(len(str(block)))
             request = {"requestId": f"req_{message:024}", "type": "assistant", "message": answer}
             yield {**common, **request}
             parent = common["uuid"]
         elif kind == "result":
             shown = world.result()
+            prompt.enter(len(shown))
             block = {
                 "tool_use_id": waiting.pop(),
                 "type": "tool_result",
@@ -310,10 +318,13 @@ def _rows(world: _World, session: str, count: int, cwd: str) -> Iterator[dict[st
             }
             parent = common["uuid"]
         elif kind == "user":
-            yield {**common, "type": kind, "message": {"role": "user", "content": world.of(USER_BYTES)}}
+            said = world.of(USER_BYTES)
+            prompt.enter(len(said))
+            yield {**common, "type": kind, "message": {"role": "user", "content": said}}
             parent = common["uuid"]
         elif kind == "attachment":
             attachment = {"type": "task_reminder", "content": world.of(ATTACHMENT_BYTES)}
+            prompt.enter(len(attachment["content"]))
             yield {**common, "type": kind, "attachment": attachment}
         elif kind == "progress":
             data = {"type": "bash_progress", "output": world.of(PROGRESS_BYTES)}
@@ -345,7 +356,40 @@ def _block(world: _World, kind: str, cwd: str) -> dict[str, Any]:
     return {"type": kind, "thinking": world.of(THINKING_BYTES), "signature": signature}
 
 
-def _message(dice: random.Random, name: str, block: dict[str, Any]) -> dict[str, Any]:
+class _Prompt:
+    """The usage of a session's requests: each prompt holds the one before and what entered since."""
+
+    def __init__(self) -> None:
+        self._length, self._read, self._written, self._output = FLOOR, 0, FLOOR, 0
+        self._entered = 0
+
+    def enter(self, size: int) -> None:
+        """So many bytes stand in the next prompt."""
+        self._entered += size // BYTES_PER_TOKEN
+
+    def ask(self, dice: random.Random) -> None:
+        """The next request; now and then the cache has expired, or the prompt has lost its thinking."""
+        length = max(self._length + self._entered, FLOOR)
+        if dice.random() < SHRINKS:
+            length = max(FLOOR, self._length - dice.randrange(2_000))
+        self._read = 0 if dice.random() < EXPIRES else min(self._length, length)
+        self._written, self._length, self._entered = length - self._read, length, 0
+        self._output = dice.randrange(1_000)
+
+    def usage(self) -> dict[str, Any]:
+        """As the answer's rows hold it."""
+        return {
+            "input_tokens": 3,
+            "cache_creation_input_tokens": self._written,
+            "cache_read_input_tokens": self._read,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+            "output_tokens": self._output,
+            "service_tier": "standard",
+            "inference_geo": "not_available",
+        }
+
+
+def _message(name: str, block: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": "claude-sonnet-4-6",
         "id": f"msg_{name}",
@@ -354,13 +398,5 @@ def _message(dice: random.Random, name: str, block: dict[str, Any]) -> dict[str,
         "content": [block],
         "stop_reason": "tool_use" if block["type"] == "tool_use" else None,
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": 3,
-            "cache_creation_input_tokens": dice.randrange(4_000),
-            "cache_read_input_tokens": dice.randrange(150_000),
-            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
-            "output_tokens": dice.randrange(1_000),
-            "service_tier": "standard",
-            "inference_geo": "not_available",
-        },
+        "usage": usage,
     }

@@ -81,7 +81,7 @@ def test_vector_3_expiry() -> None:
     # what the request before had sent, 8,000 tokens, was written once more
     again = [one for one in found.shares if one.again]
     assert sum(one.again for one in again) == pytest.approx(8_000)
-    assert {(one.key, one.category.kind) for one in again} == {
+    assert {(one.key, one.kind) for one in again} == {
         (4, kind) for kind in (Kind.FLOOR, Kind.OUTPUT, Kind.RESULT)
     }
     modelled = modelled_usage(8_500, 8_000, 400, 300)
@@ -114,7 +114,7 @@ def test_vector_6_under_a_compaction() -> None:
     assert all_hit_cost(1_800, 1, RATES) == 1_800 * 3.75
     assert parts_between(modelled_usage(8_050, 8_000, 1, 300), 5_200, 7_000).cost(RATES) == pytest.approx(540)
     # behind the floor stands what entered after the boundary
-    last = {one.category.kind: one.parts.tokens for one in found.shares if one.key == 4}
+    last = {one.kind: one.tokens for one in found.shares if one.key == 4}
     assert last == {Kind.FLOOR: 5_000, Kind.USER: 1_500}
 
 
@@ -133,8 +133,8 @@ def test_vector_14_floor_and_history() -> None:
     for key, prompt in enumerate((20_000, 30_000, 45_000, 60_000)):
         events += [asked(key, (prompt, 0, 0, 0), 500), result(key)]
     found = cost(events)
-    floor = sum(one.parts.tokens for one in found.shares if one.category.kind is Kind.FLOOR)
-    history = sum(one.parts.tokens for one in found.shares if one.category.kind is not Kind.FLOOR)
+    floor = sum(one.tokens for one in found.shares if one.kind is Kind.FLOOR)
+    history = sum(one.tokens for one in found.shares if one.kind is not Kind.FLOOR)
     assert (floor, history) == (80_000, 75_000)
     assert round(100 * floor / (floor + history), 1) == 51.6
 
@@ -174,7 +174,7 @@ def test_a_copy_of_a_request_is_not_billed() -> None:
 
 def test_a_side_request_is_one_piece() -> None:
     found = carry([asked(1, (10, 990, 0, 0), 5)], PRICES, undated=UNDATED, is_side=True)
-    assert [(one.category.kind, one.parts.tokens) for one in found.shares] == [(Kind.SIDE, 1_000)]
+    assert [(one.kind, one.tokens) for one in found.shares] == [(Kind.SIDE, 1_000)]
 
 
 def test_a_rewind_cuts_the_branch() -> None:
@@ -182,7 +182,7 @@ def test_a_rewind_cuts_the_branch() -> None:
     events.insert(6, Left(clears=False, is_rewind=True, ordinals=frozenset({A, B, C})))
     found = cost(events)
     assert [entry(found, key).requests for key in (A, B, C)] == [2, 1, 1]
-    assert {one.category.kind: one.parts.tokens for one in found.shares if one.key == 4} == {
+    assert {one.kind: one.tokens for one in found.shares if one.key == 4} == {
         Kind.FLOOR: 5_000,
         Kind.OUTPUT: 200,
         Kind.USER: 300,
@@ -205,7 +205,7 @@ def test_hidden_text_is_no_results() -> None:
         asked(3, (9_505, 0, 0, 0), 5),
     ]
     found = cost(events)
-    last = {one.category.kind: one.parts.tokens for one in found.shares if one.key == 3}
+    last = {one.kind: one.tokens for one in found.shares if one.key == 3}
     assert last == {Kind.FLOOR: 5_000, Kind.OUTPUT: 105, Kind.META: 3_900 + 498, Kind.USER: 2}
 
 
@@ -304,12 +304,13 @@ def test_pieces_add_up_to_every_request(events: list[Event]) -> None:
     assert len(found.requests) == sum(isinstance(event, Asked) for event in events)
     for request in found.requests:
         own = [share for share in found.shares if share.key == request.key]
-        assert sum((share.parts for share in own), Parts()) == pytest.approx(request.parts, abs=1e-6)
+        parts = [sum(getattr(share, part) for share in own) for part in Parts._fields]
+        assert parts == pytest.approx(request.parts, abs=1e-6)
         if request.input_cost is not None:
             assert sum(share.cost or 0 for share in own) == pytest.approx(request.input_cost, abs=1e-6)
-        assert all(share.again <= share.parts.tokens - share.parts.read + 1e-6 for share in own)
-        assert all(value >= 0 for share in own for value in share.parts)
-    results = sum(share.parts.tokens for share in found.shares if share.category.kind is Kind.RESULT)
+        assert all(share.again <= share.tokens - share.read + 1e-6 for share in own)
+        assert all(getattr(share, part) >= 0 for share in own for part in Parts._fields)
+    results = sum(share.tokens for share in found.shares if share.kind is Kind.RESULT)
     assert sum(one.parts.tokens for one in found.entries) == pytest.approx(results, abs=1e-6)
     assert len(found.entries) == sum(getattr(event, "kind", None) is Kind.RESULT for event in events)
     for one in found.entries:
