@@ -21,7 +21,6 @@ _FIRST: Final = show("first")
 _NO_TEXT: Final = show("no_text")
 _NOT_READ_ONLY: Final = show("not_read_only")
 _ERROR: Final = show("error")
-_NOTHING: Final[dict[int, Emission]] = {}
 
 
 def _elide(anchor: int) -> Decision:
@@ -81,6 +80,7 @@ class _Exact(_Bound):
     """
 
     needs = frozenset({"context", "ordinal", "left_at", "sha64", "repeatable", "is_error"})
+    _only_reads = False
 
     def __init__(self, revision: str, settings: Settings) -> None:
         super().__init__(revision, settings)
@@ -88,19 +88,24 @@ class _Exact(_Bound):
         self._longest: dict[LedgerId, dict[int, Emission]] = {}
 
     def decide(self, emission: Emission) -> Decision:
-        refusal = self._refusal(emission)
-        if refusal is None:
-            known = self._longest.get(emission.context, _NOTHING).get(emission.sha64)
-            if known is not None and known.left_at > emission.ordinal:
-                return _elide(known.seq)
-        self.witness(emission)
-        return refusal or _FIRST
-
-    def _refusal(self, emission: Emission) -> Decision | None:
-        """The answer for what is never elided, whatever is in sight."""
+        # what `witness` does stands here too: this runs for each result, and a call would cost as much again
+        longest = self._longest.get(emission.context)
+        if longest is None:
+            longest = self._longest[emission.context] = {}
+        known = longest.get(emission.sha64)
         if not emission.repeatable:
-            return _NO_TEXT
-        return _ERROR if emission.is_error else None
+            answer = _NO_TEXT
+        elif emission.is_error:
+            answer = _ERROR
+        elif self._only_reads and not emission.read_only:
+            answer = _NOT_READ_ONLY
+        elif known is not None and known.left_at > emission.ordinal:
+            return _elide(known.seq)
+        else:
+            answer = _FIRST
+        if known is None or known.left_at < emission.left_at:
+            longest[emission.sha64] = emission
+        return answer
 
     def witness(self, emission: Emission) -> None:
         """Know of an emission that is shown in full."""
@@ -117,9 +122,7 @@ class _Safe(_Exact):
     """Elides what `exact` does where nothing is hidden by it: of calls that only read."""
 
     needs = _Exact.needs | {"read_only"}
-
-    def _refusal(self, emission: Emission) -> Decision | None:
-        return super()._refusal(emission) or (None if emission.read_only else _NOT_READ_ONLY)
+    _only_reads = True
 
 
 KEEP_ALL: Final = Definition("keep-all", "Shows everything", _KeepAll, reasons={"kept": Stage.ELIGIBLE})

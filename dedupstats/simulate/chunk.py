@@ -6,7 +6,7 @@ Rows are numbers within the chunk; ordinals count within a context and positions
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,10 @@ NO, YES, UNKNOWN = 0, 1, 2
 
 EXACT, MIXED = 1, 2
 """a shell command that RTK's hook gives a session: the whole of what is shown, or a part (rtk.md 2.5)"""
+
+
+# `Emission._make` without its check of the length: half the time, and `zip` is strict
+_emission = partial(tuple.__new__, Emission)
 
 
 class Arrival(NamedTuple):
@@ -103,7 +107,7 @@ class Chunk:
         texts = {length: "?" * length for length in set(identities)}
         return list(
             map(
-                Emission._make,
+                _emission,
                 zip(
                     columns.list("position"),
                     [self.ledgers[number] for number in columns.list("ledger_no")],
@@ -147,6 +151,13 @@ class Chunk:
         return dict(zip(copies[agrees].tolist(), found[agrees].tolist(), strict=True))
 
     @cached_property
+    def original_row(self) -> NDArray[Any]:
+        """For each row the row that was decided on in its place: of a copy its original, else itself."""
+        found = np.arange(len(self))
+        found[list(self.original)] = list(self.original.values())
+        return found
+
+    @cached_property
     def copies(self) -> dict[int, list[int]]:
         """The copies of each original, by row."""
         found: dict[int, list[int]] = {}
@@ -158,6 +169,12 @@ class Chunk:
     def same_bytes(self) -> NDArray[Any]:
         """A number for each row, equal for rows of one context with the same bytes."""
         return _groups(self.columns["context_key"], self.columns["sha64"])
+
+    @cached_property
+    def left_at_ranked(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The different values of `left_at`, ascending, and for each row which of them is its own."""
+        values, ranks = np.unique(self.columns["left_at"], return_inverse=True)
+        return values, ranks
 
     @cached_property
     def same_call(self) -> NDArray[Any]:

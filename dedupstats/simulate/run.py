@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dedupstats.collector import collector_off
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.replay import Replay
 from dedupstats.simulate.score import Score, Tally
@@ -67,13 +68,14 @@ def simulate(
     )
     replay = Replay(variants, scope)
     stretches = timeline.stretches
-    for number, (first, last) in enumerate(stretches):
-        chunk = timeline.chunk(first, last)
-        replayed = replay.chunk(chunk)
-        for mine, theirs in zip(found.scores, replayed, strict=True):
-            mine.add(theirs.score)
-        if take is not None:
-            take(chunk, replayed)
-        if progress is not None:
-            progress(number + 1, len(stretches))
+    with collector_off():
+        for number, (first, last) in enumerate(stretches):
+            chunk = timeline.chunk(first, last)
+            replayed = replay.chunk(chunk)
+            for mine, theirs in zip(found.scores, replayed, strict=True):
+                mine.add(theirs.score)
+            if take is not None:
+                take(chunk, replayed)
+            if progress is not None:
+                progress(number + 1, len(stretches))
     return found

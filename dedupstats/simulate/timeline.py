@@ -183,6 +183,9 @@ asof left join (select clock, max(position) + 1 as behind from replay_row group 
 """,
 }
 
+_KINDS: Final = {kind.value: kind for kind in EventKind}
+"""by value: to ask the enumeration costs more than to make the event"""
+
 _LIVES: Final[dict[Scope, str]] = {
     "session": "(family_key, ledger_no), (family_key, ledger_no, context_key)",
     "history": "(ledger_no), (ledger_no, context_key)",
@@ -340,7 +343,7 @@ class Timeline:
                 position - first + start,
                 ledger,
                 Event(
-                    EventKind(kind),
+                    _KINDS[kind],
                     self._ledgers[ledger] if is_of_session else "",
                     "" if context is None else context,
                 ),

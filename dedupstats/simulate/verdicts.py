@@ -7,14 +7,16 @@ what stands at a place, never how long it stays there.
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dedupstats.policies.base import Action
 from dedupstats.simulate.chunk import UNKNOWN, YES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -78,8 +80,7 @@ class Judged(NamedTuple):
 
 def judge(
     chunk: Chunk,
-    elided: dict[int, Decision],
-    shortened: Iterable[int],
+    not_full: Mapping[int, Decision],
     *,
     says_same_arguments: bool,
     sees_shell_only: bool,
@@ -88,25 +89,30 @@ def judge(
 
     Args:
         chunk: The emissions.
-        elided: The decision for each row that is shown as a marker, rows of earlier chunks included.
-        shortened: Rows that are shown, but not in full.
+        not_full: The decision for each row that is shown as a marker or shortened, rows of earlier chunks
+            included; in order of rows.
         says_same_arguments: The policy's marker claims so.
         sees_shell_only: The policy is asked about shell commands only, so that those that only read count
             as read-only.
     """
     columns = chunk.columns
-    decided = [(row, decision) for row, decision in elided.items() if row >= chunk.start]
-    rows = np.array([row for row, _ in decided], dtype=np.int64)
-    anchor = chunk.rows(np.array([decision.anchor for _, decision in decided], dtype=np.int64))
-    cut = set(shortened)
-    until = _longest(chunk, elided, cut)
-    longest = np.array([until[row] for row, _ in decided], dtype=np.int64)
+    there = np.fromiter(not_full, np.int64, len(not_full))
+    elide = Action.ELIDE
+    is_elided = np.fromiter((answer.action is elide for answer in not_full.values()), bool, len(not_full))
+    is_marker, is_cut = np.zeros((2, len(chunk)), dtype=bool)
+    is_marker[there[is_elided]] = True
+    is_cut[there[~is_elided]] = True
+    is_decided = is_elided & (there >= chunk.start)
+    decided = list(compress(not_full.values(), is_decided.tolist()))
+    rows = there[is_decided]
+    anchor = chunk.rows(np.array([answer.anchor for answer in decided], dtype=np.int64))
+    longest = _longest(chunk, is_marker, is_marker | is_cut)[rows]
     is_visible = longest > columns["ordinal"][rows]
     sha, call, arguments = columns["sha64"], columns["call_key"], columns["args_sha64"]
     known = (chunk.known_to_shell if sees_shell_only else chunk.known)[rows]
     is_error = columns["is_error"][rows]
     is_same_call = call[anchor] == call[rows]
-    is_false = (sha[anchor] != sha[rows]) | np.array([there in cut for there in anchor.tolist()], dtype=bool)
+    is_false = (sha[anchor] != sha[rows]) | is_cut[anchor]
     if says_same_arguments:
         is_false |= is_same_call & (arguments[anchor] != arguments[rows])
     verdict = np.select(
@@ -117,40 +123,37 @@ def judge(
     return Judged(
         rows,
         anchor,
-        np.array([decision.shown_bytes or 0 for _, decision in decided], dtype=np.int64),
+        np.array([answer.shown_bytes or 0 for answer in decided], dtype=np.int64),
         verdict,
         _places(chunk, rows, anchor),
         ~is_same_call,
-        np.array([there in elided for there in anchor.tolist()], dtype=bool),
+        is_marker[anchor],
         chunk.last_other[rows] > anchor,
         is_visible & (columns["left_at"][rows] > longest),
         ~is_error & (known == UNKNOWN) & ~is_false & is_visible,
     )
 
 
-def _longest(chunk: Chunk, elided: dict[int, Decision], shortened: set[int]) -> dict[int, int]:
-    """For each elided row the largest `left_at` among the full copies before it in its context, or -1.
+def _longest(chunk: Chunk, is_marker: NDArray[Any], is_not_full: NDArray[Any]) -> NDArray[Any]:
+    """For each row that shows a marker the largest `left_at` among the full copies before it, or -1.
 
-    Only rows that share context and bytes with an elided one can matter. A copy is shown as its original
-    was; where that came later in time, the copy is the first that the model saw, and full.
+    Only rows that share context and bytes with a marker can matter. A copy is shown as its original was;
+    where that came later in time, the copy is the first that the model saw, and full.
     """
-    columns, groups = chunk.columns, chunk.same_bytes
+    groups = chunk.same_bytes
     matters = np.zeros(groups.max(initial=0) + 1, dtype=bool)
-    matters[groups[list(elided)]] = True
+    matters[groups[is_marker]] = True
     rows = np.flatnonzero(matters[groups])
-    original = chunk.original
-    longest: dict[int, int] = {}
-    found: dict[int, int] = {}
-    for row, group, left_at in zip(
-        rows.tolist(), groups[rows].tolist(), columns["left_at"][rows].tolist(), strict=True
-    ):
-        if row in elided:
-            found[row] = longest.get(group, -1)
-            continue
-        decided_at = original.get(row, row)
-        if decided_at <= row and (decided_at in elided or decided_at in shortened):
-            continue
-        longest[group] = max(longest.get(group, -1), left_at)
+    rows = rows[np.argsort(groups[rows], kind="stable")]
+    original = chunk.original_row[rows]
+    is_full = ~is_not_full[original] | (original > rows)
+    ends, rank = chunk.left_at_ranked
+    # a number for group and rank together: its running maximum begins anew with each group
+    begin = groups[rows] * (len(ends) + 1)
+    reached = np.maximum.accumulate(begin + np.where(is_full, rank[rows] + 1, 0))
+    found = np.full(len(chunk), -1, dtype=np.int64)
+    has_full = reached[:-1] > begin[1:]
+    found[rows[1:][has_full]] = ends[(reached[:-1] - begin[1:])[has_full] - 1]
     return found
 
 

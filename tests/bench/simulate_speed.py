@@ -24,8 +24,8 @@ import numpy as np
 from peak import peak_megabytes
 
 from dedupstats import history, open_store
+from dedupstats.collector import collector_off
 from dedupstats.model import ReadOnly
-from dedupstats.policies.base import Action
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.replay import Replay
 from dedupstats.simulate.run import simulate
@@ -163,10 +163,11 @@ def replay(timeline: Timeline, chosen: list[Variant]) -> tuple[int, int]:
     """Everything but the sorting; returns decisions and elisions."""
     run = Replay(chosen, "session")
     decisions = elisions = 0
-    for chunk in timeline.chunks():
-        for done in run.chunk(chunk):
-            decisions += len(done.answers)
-            elisions += sum(answer.action is Action.ELIDE for answer in done.answers)
+    with collector_off():
+        for chunk in timeline.chunks():
+            for done in run.chunk(chunk):
+                decisions += len(done.answers)
+                elisions += done.score.elided.results
     return decisions, elisions
 
 
