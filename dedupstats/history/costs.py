@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.collector import collector_off
-from dedupstats.economics.carry import carry, exact_ratios
 from dedupstats.economics.cost import Usage
 from dedupstats.economics.events import Asked, Entered, Left
 from dedupstats.economics.families import Counts, Visible
-from dedupstats.economics.metering import ShareCost
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
@@ -95,6 +93,9 @@ def settle_costs(store: Store, prices: Prices) -> None:
 
     In the transaction that is open; copies, sessions and requests must be settled.
     """
+    # numpy takes as long to load as an import that finds nothing new to run
+    from dedupstats.economics.carry import carry, exact_ratios
+
     for table in ("request_cost", "request_share", "emission_cost"):
         store.query(f"delete from derived.{table}")
     newest = store.query("select max(ts) from raw.request")[0][0]
@@ -267,9 +268,6 @@ def ordinals(ranges: str | None) -> frozenset[int]:
 # -- from figures to rows ------------------------------------------------------------------------------------
 
 
-_COST = ShareCost._fields.index("cost")
-
-
 class _Rows:
     """Rows of the three tables."""
 
@@ -284,7 +282,7 @@ class _Rows:
             paid = (_usd(one.input_cost), float(one.output), one.is_output_known, _usd(one.output_cost))
             self.requests.append((one.key, *map(float, one.parts), *paid, one.is_modelled, one.is_expired))
         self.shares += [
-            (*share[:_COST], _usd(share.cost), share.again, _usd(share.again_cost)) for share in cost.shares
+            (*rest, _usd(paid), again, _usd(paid_again)) for *rest, paid, again, paid_again in cost.shares
         ]
         for entry in cost.entries:
             size = (float(entry.size.tokens), int(entry.size.level), float(entry.size.by_classes))
