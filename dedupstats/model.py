@@ -213,6 +213,8 @@ class Emission(NamedTuple):
     """the log holds the hook's own answer that it rewrote this command"""
     content: str | None
     """only with --keep-content"""
+    o200k_tokens: int | None = None
+    """by the o200k encoding, where that is the tokenizer of the call's model and is installed"""
 
 
 class Entered(NamedTuple):

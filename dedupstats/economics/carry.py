@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.cost import TTL_1H, TTL_5M, Parts, modelled_usage
-from dedupstats.economics.events import legs, step_of
+from dedupstats.economics.events import legs, singles
 from dedupstats.economics.families import OPENAI, family_of
 from dedupstats.economics.metering import Bill, Meter
 from dedupstats.economics.placing import Placing
-from dedupstats.economics.tokens import Step, clean_single, exact_net, has_hidden, output_of
+from dedupstats.economics.tokens import Step, output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -79,16 +79,11 @@ class ContextCost(NamedTuple):
 
 def exact_ratios(events: Iterable[Event], families: FamilyOf = family_of) -> list[float]:
     """Measured tokens over those by character classes, for every result that is measured alone (5.5)."""
-    found = []
-    for leg in legs(events):
-        family = families(leg.after.model if leg.after else None)
-        step = step_of(leg)
-        place, net = clean_single(step), exact_net(step)
-        if family is None or place is None or net is None or has_hidden(step, step.output):
-            continue
-        if not step.entries[place].is_image:
-            found.append(net / family.tokens(step.entries[place].counts))
-    return found
+    return [
+        one.tokens / family.tokens(one.entry.counts)
+        for one in singles(events)
+        if (family := families(one.asked.model)) is not None
+    ]
 
 
 def carry(

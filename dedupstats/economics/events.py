@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.families import Visible
-from dedupstats.economics.tokens import Step
+from dedupstats.economics.tokens import Step, clean_single, exact_net, has_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,3 +105,24 @@ def step_of(leg: Leg, entered: list[Entered] | None = None) -> Step:
     if before is None:
         return Step(growth, 0, True, Visible(), entries)
     return Step(growth, before.output, before.is_output_known, before.visible, entries)
+
+
+class Single(NamedTuple):
+    """A result that is measured alone: what entered between two requests is it and nothing else (5.1)."""
+
+    asked: Asked
+    """the request that sent it first"""
+    step: Step
+    entry: Entry
+    tokens: float
+
+
+def singles(events: Iterable[Event]) -> Iterator[Single]:
+    """Every result of a context that is measured alone; images left out, of which no byte tells anything."""
+    for leg in legs(events):
+        step = step_of(leg)
+        place, net = clean_single(step), exact_net(step)
+        if leg.after is None or place is None or net is None or has_hidden(step, step.output):
+            continue
+        if not step.entries[place].is_image:
+            yield Single(leg.after, step, step.entries[place], net)

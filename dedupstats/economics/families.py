@@ -23,6 +23,8 @@ class Counts(NamedTuple):
     newlines: int = 0
     other_ascii: int = 0
     non_ascii: int = 0
+    o200k: int | None = None
+    """tokens of the o200k encoding; None: not counted"""
 
 
 class Visible(NamedTuple):
@@ -98,6 +100,7 @@ class Family:
         classes: Tokens by class of character; None: only bytes tell.
         output: Tokens of the model's own answers; None: no rule.
         bytes_const, bytes_per_token: Tokens where only bytes are known: const + bytes / bytes_per_token.
+        over_o200k: o200k is its own tokenizer, and this comes on top of a count; None: it is not.
     """
 
     name: str
@@ -105,10 +108,17 @@ class Family:
     output: Output | None
     bytes_const: float
     bytes_per_token: float
+    over_o200k: float | None = None
+
+    def is_counted(self, counts: Counts) -> bool:
+        """Whether its own tokenizer has counted a text."""
+        return self.over_o200k is not None and counts.o200k is not None
 
     def tokens(self, counts: Counts) -> float:
         """Tokens of a tool result or other text of these counts, framing included (level 3)."""
-        if self.classes is None or not any(counts[1:]):
+        if self.over_o200k is not None and counts.o200k is not None:
+            return counts.o200k + self.over_o200k
+        if self.classes is None or not any(counts[1:6]):
             return self.bytes_const + counts.bytes / self.bytes_per_token
         return self.classes.tokens(counts)
 
@@ -139,7 +149,7 @@ DEEPSEEK = Family(
     9,
     3.37,
 )
-OPENAI = Family("GPT-5", None, None, 21, 3.58)
+OPENAI = Family("GPT-5", None, None, 21, 3.58, over_o200k=26)
 
 FAMILIES = (CLAUDE_4_6, CLAUDE_4_7, DEEPSEEK, OPENAI)
 

@@ -20,6 +20,7 @@ from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
 from dedupstats.errors import UsageError
+from dedupstats.history.fits import Fits
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 VARIABLE = "DEDUPSTATS_PRICES"
-REVISION = 2
+REVISION = 3
 """Of the rules here and in the economics: a store with figures of another one gets new ones."""
 
 USD = 1e-6
@@ -89,7 +90,7 @@ def is_priced(store: Store, prices: Prices) -> bool:
 
 
 def settle_costs(store: Store, prices: Prices) -> None:
-    """Fill `derived.request_cost`, `derived.request_share` and `derived.emission_cost`.
+    """Fill `derived.calibration_fit`, `.request_cost`, `.request_share` and `.emission_cost`.
 
     In the transaction that is open; copies, sessions and requests must be settled.
     """
@@ -101,12 +102,25 @@ def settle_costs(store: Store, prices: Prices) -> None:
     newest = store.query("select max(ts) from raw.request")[0][0]
     undated = _FALLBACK if newest is None else datetime.fromtimestamp(newest / 1e6, UTC)
     with collector_off():
+        # all sessions are read twice: what estimates one of them is fitted on all
+        fits = Fits(session_events(store))
+        fits.save(store)
         for sessions in session_chunks(store):
             rows = _Rows()
             for contexts in _sessions(store, sessions):
-                factor = session_factor([ratio for one in contexts for ratio in exact_ratios(one.events)])
+                families = fits.families(contexts[0].source)
+                ratios = [ratio for one in contexts for ratio in exact_ratios(one.events, families)]
+                factor = session_factor(ratios)
                 for one in contexts:
-                    rows.take(carry(one.events, prices, undated=undated, factor=factor, is_side=one.is_side))
+                    cost = carry(
+                        one.events,
+                        prices,
+                        undated=undated,
+                        factor=factor,
+                        is_side=one.is_side,
+                        families=families,
+                    )
+                    rows.take(cost)
             rows.append(store)
     store.query("delete from raw.meta where key in ('prices', 'price_basis')")
     store.query(
@@ -117,6 +131,8 @@ def settle_costs(store: Store, prices: Prices) -> None:
 class ContextEvents(NamedTuple):
     """A context's events, in order."""
 
+    source: str
+    session_key: int
     context_key: int
     is_side: bool
     events: list[Event]
@@ -154,7 +170,7 @@ def session_chunks(store: Store) -> Iterator[list[int]]:
 
 
 _CONTEXTS = """
-select c.session_key, c.context_key, c.kind from raw.context c
+select c.session_key, c.context_key, c.source, c.kind from raw.context c
 where c.session_key in (select session_key from costed) order by all
 """
 _REQUESTS = """
@@ -172,7 +188,7 @@ order by r.context_key, r.emissions_before, r.line, r.request_key
 """
 _EMISSIONS = """
 select e.context_key, e.ordinal, e.line, e.emission_key, t.name, e.class, e.bytes, e.letters, e.digits,
-    e.newlines, e.other_ascii, e.non_ascii
+    e.newlines, e.other_ascii, e.non_ascii, e.o200k_tokens
 from raw.emission e
 join raw.context c using (context_key)
 join raw.tool t using (tool_key)
@@ -225,10 +241,10 @@ def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextEvents]]:
         left = Left(clears, kind == BoundaryKind.REWIND, ordinals(kept if clears else removed))
         placed.boundary(context, ordinal, line, left)
     sessions: defaultdict[int, list[ContextEvents]] = defaultdict(list)
-    for session, context, kind in store.query(_CONTEXTS):
+    for session, context, source, kind in store.query(_CONTEXTS):
         if context in placed:
             is_side = kind == ContextKind.SIDE
-            sessions[session].append(ContextEvents(context, is_side, placed.of(context)))
+            sessions[session].append(ContextEvents(source, session, context, is_side, placed.of(context)))
     yield from sessions.values()
 
 

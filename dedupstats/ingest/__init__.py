@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats import history
 from dedupstats.collector import collector_off
+from dedupstats.economics import o200k
 from dedupstats.errors import UnreadableUnitError
 from dedupstats.history.costs import is_priced, price_list, settle_costs
 from dedupstats.ingest.find import is_gone, real_path
@@ -80,7 +81,9 @@ def import_paths(
     begun = time.monotonic()
     environment = os.environ if environment is None else environment
     prices = price_list(environment)
-    run = _Import(store, Reading(Names(), keep_content, keep_targets, max_line_bytes), prices, force=force)
+    counting = o200k.tokenizer_of if o200k.is_installed() else None
+    reading = Reading(Names(), keep_content, keep_targets, max_line_bytes, counting)
+    run = _Import(store, reading, prices, force=force)
     try:
         store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")

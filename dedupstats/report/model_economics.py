@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedupstats.analytics.calibration import Fit  # noqa: TC001 - read at run time
+from dedupstats.analytics.calibration import Calibration  # noqa: TC001 - read at run time
 from dedupstats.analytics.observed import Markers, RtkRecoveries  # noqa: TC001 - read at run time
 
 
@@ -208,7 +208,7 @@ class Economics:
         spend: Where the input went.
         dearest: The results that cost most.
         observed: Markers in the logs.
-        calibration: How well estimates fit what these logs measured, by model family.
+        calibration: How well estimates fit what these logs measured.
     """
 
     refused: str | None
@@ -216,4 +216,4 @@ class Economics:
     spend: Spending | None = None
     dearest: Dearest | None = None
     observed: ObservedMarkers | None = None
-    calibration: tuple[Fit, ...] = ()
+    calibration: Calibration | None = None

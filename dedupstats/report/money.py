@@ -74,6 +74,7 @@ _BRIEF = {
     Level.EXACT: "measured",
     Level.SPLIT: "split of a sum",
     Level.ANCHORED: "growth of the prompt",
+    Level.COUNTED: "by the model's tokenizer",
     Level.CALIBRATED: "by model family",
     Level.UNKNOWN: "bytes / 4",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dedupstats.economics.fit import LEAST_SESSIONS, LEAST_STEPS, Basis
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import Level
 from dedupstats.report import money
@@ -13,7 +14,7 @@ from dedupstats.report.scope import title as source_title
 from dedupstats.report.text import count, percent, safe_text
 
 if TYPE_CHECKING:
-    from dedupstats.analytics.calibration import Fit
+    from dedupstats.analytics.calibration import Calibration, Fit, ToolFit
     from dedupstats.report.model_economics import (
         Dearest,
         Economics,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     )
 
 TITLE = "Where my tokens go"
+CALIBRATION = "How well tokens are known"
 _TOOLS_SHOWN = 2
 _LEAST_SHARE = 0.01
 _TOOL_CHARS = 16
@@ -211,8 +213,7 @@ def _observed(found: ObservedMarkers) -> Section:
     )
 
 
-def _calibration(spending: Spending, fits: tuple[Fit, ...]) -> Section:
-    known = spending.results.known
+def _calibration(spending: Spending, found: Calibration | None) -> Section:
     mix = Table(
         "How the tokens of tool results are known. `share`: of their tokens, each result once; the errors "
         "are those met on public logs.",
@@ -224,19 +225,63 @@ def _calibration(spending: Spending, fits: tuple[Fit, ...]) -> Section:
                 percent(level.share),
                 *_errors(level),
             )
-            for level in known.levels
+            for level in spending.results.known.levels
         ),
     )
-    fit = Table(
-        "Estimates by model family beside results of 400 bytes or more that these logs measured one by one "
-        "(steps). Errors are of the measured tokens; that of bytes/4 is the median with its sign, negative: "
-        "low.",
-        columns(
-            "family", "steps", "sessions", "bytes per token", "median error", "p90 error", "bytes/4 error"
+    if found is None or not found.fits:
+        notes: tuple[str, ...] = ("No result of these logs is measured alone: estimates have no check.",)
+        return Section("calibration", CALIBRATION, tables=(mix,), notes=notes, folded=True)
+    met = {Basis(one.basis) for one in found.fits}
+    return Section(
+        "calibration",
+        CALIBRATION,
+        tables=(mix, *_constants(found.fits), *([_by_tool(found.tools)] if found.tools else [])),
+        terms=tuple((words, meaning) for basis, (words, meaning) in _BASES.items() if basis in met),
+        notes=(*_FIT_NOTES, *uncounted_notes(found.uncounted)),
+        folded=True,
+    )
+
+
+def _constants(fits: tuple[Fit, ...]) -> tuple[Table, Table]:
+    """By which constants each family is estimated; and how well these do on what they have not seen."""
+    named = [(f"{one.family}, {source_title(one.source)}", one) for one in fits]
+    used = Table(
+        "By which constants results are estimated, by model family and source, in the whole store. `steps`: "
+        "results that it measured one by one.",
+        (names("family"), names("constants"), Column("steps"), Column("sessions")),
+        tuple(
+            (name, _BASES[Basis(one.basis)][0], count(one.steps), count(one.sessions)) for name, one in named
         ),
+    )
+    errors = Table(
+        "How far these err on steps of 400 bytes or more, median and p90. `published`: constants from public "
+        "logs; `fitted`: constants fitted here, where that was tried, on sessions that they have not seen; "
+        "`bytes/4`: its median with its sign, negative: low.",
+        columns("family", "published", "p90", "fitted", "fitted p90", "bytes/4"),
         tuple(
             (
-                one.family,
+                name,
+                percent(one.sheet_median_error),
+                percent(one.sheet_p90_error),
+                "" if one.refit_median_error is None else percent(one.refit_median_error),
+                "" if one.refit_p90_error is None else percent(one.refit_p90_error),
+                percent(one.bytes4_bias),
+            )
+            for name, one in named
+        ),
+    )
+    return used, errors
+
+
+def _by_tool(tools: tuple[ToolFit, ...]) -> Table:
+    shown = tools[:_FITS_SHOWN]
+    more = f", the {_FITS_SHOWN} with most" if len(tools) > _FITS_SHOWN else ""
+    return Table(
+        f"Measured results of 400 bytes or more by model and tool{more}. `error`: of the constants in use.",
+        columns("model: tool", "steps", "sessions", "bytes per token", "error", "p90 error", "bytes/4"),
+        tuple(
+            (
+                f"{one.model or 'not told'}: {one.tool}",
                 count(one.steps),
                 count(one.sessions),
                 f"{one.bytes_per_token:.2f}",
@@ -244,18 +289,23 @@ def _calibration(spending: Spending, fits: tuple[Fit, ...]) -> Section:
                 percent(one.p90_error),
                 percent(one.bytes4_bias),
             )
-            for one in fits
+            for one in shown
         ),
     )
-    return Section(
-        "calibration",
-        "How well tokens are known",
-        tables=(mix, *([fit] if fits else [])),
-        notes=_FIT_NOTES
-        if fits
-        else ("No result of these logs is measured alone: estimates have no check.",),
-        folded=True,
+
+
+_FITS_SHOWN = 12
+
+
+def uncounted_notes(uncounted: int) -> tuple[str, ...]:
+    """How to have results counted that the model's own tokenizer has not counted."""
+    if not uncounted:
+        return ()
+    note = (
+        f"{plural(uncounted, 'result')} of GPT models not counted by their own tokenizer, which was not "
+        "installed when they were read: `pip install 'dedupstats[tokens]'`, then `dedupstats import --force`."
     )
+    return (note,)
 
 
 def _errors(level: LevelMix) -> tuple[str, str]:
@@ -267,7 +317,31 @@ def _errors(level: LevelMix) -> tuple[str, str]:
     return percent(level.median_error), percent(level.p90_error)
 
 
+_BASES = {
+    Basis.FITTED: (
+        "fitted here",
+        "fitted on the steps of this store; its errors are on sessions that had no part in it",
+    ),
+    Basis.FEW: (
+        "published: too few",
+        f"from public logs: there are under {LEAST_STEPS} steps in {LEAST_SESSIONS} sessions to fit them on",
+    ),
+    Basis.NO_BETTER: (
+        "published: fit no better",
+        "from public logs: a fit on this store errs no less on sessions that it has not seen",
+    ),
+    Basis.FOREIGN: (
+        "published: foreign counts",
+        "from public logs: the counts are not this family's (a gateway's, made up); none is fitted to them",
+    ),
+    Basis.NO_RULE: (
+        "none",
+        "no constants by character: GPT-5 by its own tokenizer or by bytes, other models by bytes / 4",
+    ),
+}
+"""names of the constants in use, and why these"""
+
 _FIT_NOTES = (
-    "Held out: the estimates' constants are from public logs, and these steps had no part in them.",
+    'Constants: `dedupstats sql "from calibration_fit"`.',
     'By model and tool: `dedupstats sql "from calibration order by results desc"`.',
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -107,6 +108,10 @@ def mix64(key: int, number: int) -> int:
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
     value ^= value >> 31
     return value - (1 << 64) if value & _TOP else value
+
+
+TokenizerOf = Callable[[str], Callable[[str], int] | None]
+"""finds what counts the tokens of a text for a model, by the model's name; None: nothing here does"""
 
 
 class Names:
@@ -259,6 +264,20 @@ class Reading:
     keep_content: bool = False
     keep_targets: bool = True
     max_line_bytes: int = MAX_LINE_BYTES
+    tokenizer_of: TokenizerOf | None = None
+    """counts tokens of texts where the extra `tokens` is installed"""
+
+    def o200k_tokens(self, model_key: int | None, text: str) -> int | None:
+        """Tokens of a result by the o200k encoding; None: not installed, or not the model's tokenizer.
+
+        Args:
+            model_key: Name key of the model that made the call.
+            text: The shown text.
+        """
+        if self.tokenizer_of is None or model_key is None:
+            return None
+        count = self.tokenizer_of(self.names.texts[model_key])
+        return None if count is None else count(text)
 
 
 def not_understood(error: Exception) -> str:

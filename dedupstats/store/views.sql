@@ -43,7 +43,7 @@ select e.emission_key, c.source, d.session_key, d.family_key, e.context_key, c.s
     t.name_bytes as tool_bytes, t.category, t.read_only, t.provenance, e.call_key, e.args_sha64,
     e.norm_key, e.target, e.target_sha64, e.class, e.is_error, e.did_not_run, e.sha256, e.sha64, e.bytes,
     (e.bytes + 3) // 4 as tokens, e.chars, e.lines, e.letters, e.digits, e.newlines, e.other_ascii,
-    e.non_ascii, e.shell_reads, e.rtk_mode, e.rtk_identity_bytes, e.rtk_ran, e.left_at, e.left_line,
+    e.non_ascii, e.o200k_tokens, e.shell_reads, e.rtk_mode, e.rtk_identity_bytes, e.rtk_ran, e.left_at, e.left_line,
     c.unit_key, f.gone_at is not null as is_gone, e.content
 from raw.emission e
 join derived.emission d using (emission_key)
@@ -217,7 +217,7 @@ from derived.emission_cost e
 join derived.emission d using (emission_key);
 
 create or replace view calibration as
-select e.model, e.tool, count(*) as results, count(distinct e.session_key) as sessions,
+select e.source, e.model, e.tool, count(*) as results, count(distinct e.session_key) as sessions,
     sum(e.bytes) / sum(c.tokens) as bytes_per_token,
     median((e.bytes + 3) // 4 / c.tokens - 1) as bytes4_error,
     median(c.class_tokens / c.tokens - 1) as class_error,
@@ -227,3 +227,11 @@ from derived.emission_cost c
 join emission e using (emission_key)
 where c.level = 0 and not e.is_copy and e.bytes >= 400 and e.class <> 'image' and c.tokens > 0
 group by all;
+
+create or replace view calibration_fit as
+select f.source, f.family, f.basis, f.basis = 'fitted' as is_refitted, f.steps, f.sessions, f.tested,
+    f.const, f.letter, f.digit, f.newline, f.other_ascii, f.non_ascii,
+    case when f.basis = 'fitted' then f.refit_median_error else f.sheet_median_error end as median_error,
+    case when f.basis = 'fitted' then f.refit_p90_error else f.sheet_p90_error end as p90_error,
+    f.sheet_median_error, f.sheet_p90_error, f.refit_median_error, f.refit_p90_error, f.bytes4_error
+from derived.calibration_fit f;

@@ -78,6 +78,7 @@ def _take_result(
         text, has_image, suffix = texts.parts(content)
     klass = texts.class_of(text, has_image=has_image)
     is_error = bool(block.is_error)
+    call = file.calls.get(call_id)
     result = Result(
         thread.last_node,
         call_id,
@@ -89,6 +90,7 @@ def _take_result(
         (is_error, is_error and texts.did_not_run(text)),
         measure(text, suffix),
         to_storable(text) if file.keep_content else None,
+        None if call is None else file.o200k_tokens(call[2].model_key, text),
     )
     thread.results.append(result)
     thread.count += 1

@@ -99,7 +99,7 @@ def _emission(
     context_key: int, ordinal: int, result: Result, call: Call | None, missing: Facts, *, ran: bool
 ) -> Emission:
     # unpacked at once: one by one, the fields of a tuple cost more
-    _, call_id, moment, marks, keys, klass, cuts, failure, measured, content = result
+    _, call_id, moment, marks, keys, klass, cuts, failure, measured, content, o200k_tokens = result
     if call is None:
         facts, request_key, model_key = missing, None, None
         copy_key = hash64(NAME, call_id)
@@ -136,6 +136,7 @@ def _emission(
             *shell,
             ran,
             content,
+            o200k_tokens,
         ),
     )
 

@@ -92,6 +92,7 @@ class Transcript:
         self.names = calls.reading.names
         self.name_keys = NameKeys(self.names)
         self.keep_content = calls.reading.keep_content
+        self.o200k_tokens = calls.reading.o200k_tokens
         self.facts = calls.facts
         self.has_agent = has_agent
         self.tree = Tree()

@@ -30,6 +30,7 @@ class Result(NamedTuple):
     """is_error, did_not_run"""
     measured: Measured
     content: str | None
+    o200k_tokens: int | None
 
 
 class Event(NamedTuple):

@@ -362,6 +362,7 @@ class Thread:
                 rtk_identity_bytes=None,
                 rtk_ran=False,
                 content=to_storable(result.text) if self._reading.keep_content else None,
+                o200k_tokens=self._reading.o200k_tokens(call.model_key, result.text),
             ),
         )
 

@@ -10,9 +10,10 @@ import pytest
 from support.pipeline import Log, write
 
 from dedupstats import import_paths, open_store
-from dedupstats.analytics.calibration import LEAST_BYTES, calibration
+from dedupstats.analytics.calibration import calibration
 from dedupstats.analytics.window import Window
 from dedupstats.economics.families import family_of
+from dedupstats.economics.fit import LEAST_BYTES
 from dedupstats.history.costs import VARIABLE
 from dedupstats.report import document, html, markdown, outline_economics, terminal
 from dedupstats.report.build import build
@@ -155,21 +156,31 @@ def test_a_scope_of_tools_says_that_requests_are_not_cut(store: Store) -> None:
 
 def test_the_fit_by_family_is_over_the_rows_of_the_view(sample_store: Path) -> None:
     with open_store(sample_store, read_only=True) as samples:
-        fits = calibration(samples)
+        found = calibration(samples)
         ((results,),) = samples.query("select sum(results) from calibration")
         rows = samples.query(
-            "select e.model, e.bytes, c.tokens, c.class_tokens from emission e join emission_cost c "
-            "using (emission_key) where c.level = 0 and not e.is_copy and e.class <> 'image'"
+            "select e.source, e.model, e.tool, e.bytes, c.tokens, c.class_tokens from emission e "
+            "join emission_cost c using (emission_key) "
+            "where c.level = 0 and not e.is_copy and e.class <> 'image'"
         )
-    assert sum(fit.steps for fit in fits) == results
-    errors: dict[str, list[float]] = {}
-    for model, size, tokens, estimate in rows:
+    assert results
+    assert sum(one.steps for one in found.tools) == sum(fit.tested for fit in found.fits) == results
+    assert sum(fit.steps for fit in found.fits) == len(rows)
+    families: dict[tuple[str, str], list[float]] = {}
+    tools: dict[tuple[str, str, str], list[float]] = {}
+    for source, model, tool, size, tokens, estimate in rows:
         if size >= LEAST_BYTES:
             family = family_of(model)
-            errors.setdefault(family.name if family else "", []).append(abs(estimate / tokens - 1))
-    assert {fit.family: fit.median_error for fit in fits} == {
-        name: pytest.approx(statistics.median(found)) for name, found in errors.items()
+            error = abs(estimate / tokens - 1)
+            families.setdefault((source, family.name if family else "other models"), []).append(error)
+            tools.setdefault((source, model, tool), []).append(error)
+    assert {(fit.source, fit.family): fit.median_error for fit in found.fits if fit.tested} == {
+        key: pytest.approx(statistics.median(errors)) for key, errors in families.items()
     }
+    assert {(one.source, one.model, one.tool): one.median_error for one in found.tools} == {
+        key: pytest.approx(statistics.median(errors)) for key, errors in tools.items()
+    }
+    assert {fit.basis for fit in found.fits} == {"few"}
 
 
 def test_figures_of_other_prices_are_refused_in_one_line(
@@ -182,7 +193,7 @@ def test_figures_of_other_prices_are_refused_in_one_line(
         report = build(samples, window=UTC_WINDOW)
 
     found = economics(report)
-    assert (found.spend, found.dearest, found.observed, found.calibration) == (None, None, None, ())
+    assert (found.spend, found.dearest, found.observed, found.calibration) == (None, None, None, None)
     assert found.refused
     assert found.refused.startswith("No figures: prices or rules have changed")
     for text in (terminal.short(report), terminal.render(report), markdown.render(report)):
