@@ -2,7 +2,9 @@
 
 Truth are results of 400 bytes or more that are measured alone (L0). For L2 the final output count of the
 request before is hidden, for L3 the growth too; L1 splits the exact sum of two such neighbours of a session.
-Constants are those of the program: nothing is fitted on what is tested. Bytes / 4 stands beside them.
+Constants are those of the program: published ones, or fitted ones where it has its own (`calibration_fit`);
+then "L3 classes" flatters, and the line above it says what such a fit does on sessions that it has not seen.
+Bytes / 4 stands beside them. By itself it takes real logs only: what is made up measures nothing.
 """
 
 from __future__ import annotations
@@ -14,26 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats import import_paths, open_store
-from dedupstats.economics.events import legs, step_of
-from dedupstats.economics.families import Family, family_of
+from dedupstats.economics.events import singles
+from dedupstats.economics.fit import Basis, Fitted
 from dedupstats.economics.tokens import (
     Entry,
     Level,
     Step,
     bytes4,
-    clean_single,
-    exact_net,
-    has_hidden,
     session_factor,
     size_step,
     split,
 )
 from dedupstats.history.costs import session_events
+from dedupstats.history.fits import Fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dedupstats import Store
+    from dedupstats.economics.families import Family
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "claude_code"
 LEAST_BYTES = 400
@@ -42,8 +43,10 @@ LEAST_BYTES = 400
 class Case(NamedTuple):
     """A result measured alone."""
 
+    source: str
     session: int
     family: Family
+    """with the constants in use"""
     step: Step
     entry: Entry
     tokens: float
@@ -67,18 +70,14 @@ class Error(NamedTuple):
         return f"{100 * middle:5.1f} {100 * most:7.1f} {100 * near:6.0f} {100 * whole:+7.1f} {len(sizes):7,}"
 
 
-def cases(store: Store) -> Iterator[Case]:
-    """Every result that is measured alone, of a known family."""
-    for number, contexts in enumerate(session_events(store)):
+def cases(store: Store, fits: Fits) -> Iterator[Case]:
+    """Every result that is measured alone, of a known family; copies left out."""
+    for contexts in session_events(store):
         for context in contexts:
-            for leg in legs(context.events):
-                family = family_of(leg.after.model if leg.after else None)
-                step = step_of(leg)
-                place, net = clean_single(step), exact_net(step)
-                if family is None or place is None or net is None or has_hidden(step, step.output):
-                    continue
-                if not step.entries[place].is_image:
-                    yield Case(number, family, step, step.entries[place], net)
+            for one in singles(context.events):
+                family = fits.families(context.source)(one.asked.model)
+                if family is not None and one.asked.is_billed:
+                    yield Case(context.source, context.session_key, family, one.step, one.entry, one.tokens)
 
 
 def judged(pairs: Iterable[tuple[float, float]]) -> Error:
@@ -120,6 +119,15 @@ def rules(found: list[Case], everything: list[Case]) -> dict[str, Error]:
     }
 
 
+def used(fit: Fitted) -> str:
+    """Which constants are in use, and what a fit does on sessions that it has not seen."""
+    constants = "fitted" if fit.basis is Basis.FITTED else f"published ({fit.basis.value})"
+    held = ""
+    if fit.refit and fit.refit.median is not None and fit.refit.p90 is not None:
+        held = f"; a fit held out: {100 * fit.refit.median:.1f} median, {100 * fit.refit.p90:.1f} 90 %"
+    return f"constants: {constants}, {fit.steps:,} steps in {fit.sessions} sessions{held}"
+
+
 def main() -> None:
     """Print a table per family."""
     paths = [Path(name) for name in sys.argv[1:]] or [
@@ -127,14 +135,15 @@ def main() -> None:
     ]
     with open_store(":memory:") as store:
         import_paths(store, paths, environment={})
-        everything = list(cases(store))
+        fits = Fits(session_events(store))
+        everything = list(cases(store, fits))
     print("Error of tokens in %: median, 90 %, within 10 %, of the sum, n")
-    for family in dict.fromkeys(case.family for case in everything):
-        found = [
-            case for case in everything if case.family is family and case.entry.counts.bytes >= LEAST_BYTES
-        ]
+    for source, family in dict.fromkeys((case.source, case.family) for case in everything):
+        own = [case for case in everything if (case.source, case.family) == (source, family)]
+        found = [case for case in own if case.entry.counts.bytes >= LEAST_BYTES]
         sessions = len({case.session for case in found})
-        print(f"\n{family.name}: {len(found):,} results in {sessions} sessions")
+        print(f"\n{family.name} ({source}): {len(found):,} results in {sessions} sessions")
+        print(f"  {used(fits.found[source, family.name])}")
         for name, error in rules(found, everything).items():
             print(f"  {name:14} {error.words()}")
 
