@@ -60,6 +60,8 @@ class SpendRow:
         requests: Calls of the model, each counted once.
         unpriced: Those whose model has no price.
         modelled: Those without usage in the log: their prompt is estimated.
+        floorless: Those of them before which their context had no usage either: its fixed start is not known
+            and in no figure.
         expired: Those before which the cache had expired.
         input: All of the input.
         by_kind: The input by kind of piece (`floor`, `result` ...); they add up to it.
@@ -73,6 +75,7 @@ class SpendRow:
     requests: int = 0
     unpriced: int = 0
     modelled: int = 0
+    floorless: int = 0
     expired: int = 0
     input: Slice = Slice()
     by_kind: dict[str, Slice] = field(default_factory=dict)
@@ -111,6 +114,7 @@ class Spend:
         floor: Median first prompt of contexts, tokens; None without any.
         basis: Where prices are from, with their date.
         undated: Requests without a time: priced at the newest time known, and in no window that has an end.
+        backwards: Requests with a time before that of the one before them in their context: no pause is told.
         window: What was counted.
         zone: Time zone of days.
     """
@@ -122,6 +126,7 @@ class Spend:
     floor: float | None
     basis: str | None
     undated: int
+    backwards: int
     window: Window
     zone: str
 
@@ -162,6 +167,7 @@ def spend(
         floor=_floor(store, window),
         basis=basis(store),
         undated=undated,
+        backwards=_backwards(store, window),
         window=window,
         zone=zone,
     )
@@ -222,7 +228,8 @@ def _rows(store: Store, window: Window, group: str) -> dict[Any, SpendRow]:
     priced = "input_usd is not null"
     found = store.query(
         f"select {group} as grouped, count(*), count(*) filter (input_usd is null), "
-        "count(*) filter (is_modelled), count(*) filter (is_expired), "
+        f"count(*) filter (is_modelled), count(*) filter (is_modelled and {_FLOORLESS}), "
+        "count(*) filter (is_expired), "
         f"{exact_sum('output_tokens')}, {exact_sum('output_tokens', 'not is_output_known')}, "
         f"{exact_sum('output_usd', priced)} from request_cost where {where} group by all order by all",
         values,
@@ -254,6 +261,7 @@ def _rows(store: Store, window: Window, group: str) -> dict[Any, SpendRow]:
             requests=requests,
             unpriced=unpriced,
             modelled=modelled,
+            floorless=floorless,
             expired=expired,
             input=sum(kinds[grouped].values(), Slice()),
             by_kind={kind.value: kinds[grouped].get(kind.value, Slice()) for kind in Kind},
@@ -262,8 +270,26 @@ def _rows(store: Store, window: Window, group: str) -> dict[Any, SpendRow]:
             estimated_output_tokens=estimated,
             output_usd=usd,
         )
-        for grouped, requests, unpriced, modelled, expired, tokens, estimated, usd in found
+        for grouped, requests, unpriced, modelled, floorless, expired, tokens, estimated, usd in found
     }
+
+
+_FLOORLESS = (
+    "context_kind <> 'side' "
+    "and request_key not in (select request_key from request_share where kind = 'floor')"
+)
+"""of a request: nothing in its prompt is known to be the fixed start"""
+
+
+def _backwards(store: Store, window: Window) -> int:
+    where, values = window.where()
+    ((found,),) = store.query(
+        "with step as (select request_key, ts < lag(ts) over "
+        "(partition by context_key order by emissions_before, line) as is_back from request) "
+        f"select count(*) from request_cost join step using (request_key) where is_back and {where}",
+        values,
+    )
+    return int(found)
 
 
 def _floor(store: Store, window: Window) -> float | None:
@@ -314,6 +340,7 @@ def _summed(group: str, rows: list[SpendRow]) -> SpendRow:
         sum(row.requests for row in rows),
         sum(row.unpriced for row in rows),
         sum(row.modelled for row in rows),
+        sum(row.floorless for row in rows),
         sum(row.expired for row in rows),
         sum((row.input for row in rows), Slice()),
         kinds,

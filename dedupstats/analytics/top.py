@@ -61,17 +61,19 @@ class Top:
 
     Attributes:
         rows: Dearest first.
-        usd: What all results of the window cost to carry, USD.
-        input_usd: What all input of the window cost, USD.
+        usd: What all results of the window cost to carry, USD; None: none that was sent has a price.
+        input_usd: What all input of the window cost, USD; None: no request has a price.
         results: How many results the window has.
+        unpriced: Those of them that requests without a price carried, too.
         basis: Where prices are from, with their date.
         window: What was counted.
     """
 
     rows: tuple[Dear, ...]
-    usd: float
-    input_usd: float
+    usd: float | None
+    input_usd: float | None
     results: int
+    unpriced: int
     basis: str | None
     window: Window
 
@@ -124,8 +126,10 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
     """
     window = window or Window()
     where, parameters = window.counted()
-    ((results, usd),) = store.query(
-        f"{_LIVES} select count(*), {exact_sum('l.usd')} from emission e join life l using (emission_key) "
+    ((results, usd, unpriced),) = store.query(
+        f"{_LIVES} select count(*), case when count(*) filter (l.unpriced < l.carried) > 0 "
+        f"or count(*) filter (l.carried > 0) = 0 then {exact_sum('l.usd')} end, "
+        f"count(*) filter (l.unpriced > 0) from emission e join life l using (emission_key) "
         f"where not e.is_copy and {where}",
         parameters,
     )
@@ -133,7 +137,9 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
         window.since, window.until, window.sources, window.projects, (), window.models, None, window.sessions
     ).where()
     ((input_usd,),) = store.query(
-        f"select {exact_sum('input_usd')} from request_cost where {inputs}", input_values
+        f"select case when count(input_usd) > 0 or count(*) = 0 then {exact_sum('input_usd')} end "
+        f"from request_cost where {inputs}",
+        input_values,
     )
     rows = []
     for row in store.query(_LIVES + _DEAREST.format(where=where), parameters | {"limit": limit}):
@@ -141,4 +147,4 @@ def top(store: Store, *, limit: int = 10, window: Window | None = None) -> Top:
         cost = known["usd"]
         share = cost / input_usd if input_usd and cost is not None else None
         rows.append(Dear(**known, share=share))
-    return Top(tuple(rows), usd, input_usd, results, basis(store), window)
+    return Top(tuple(rows), usd, input_usd, results, unpriced, basis(store), window)

@@ -92,7 +92,9 @@ def _spending(found: Spend, tools: Container[str], notes: Sequence[str]) -> Spen
         share = spend_tables.part_share(of, whole)
         return Part(name, words, of.tokens, spend_tables.paid(of), share, of.again_usd)
 
-    kinds = [part(kind.value, spend_tables.WORDS[kind], total.by_kind[kind]) for kind in Kind]
+    kinds = [
+        part(kind.value, spend_tables.kind_words(kind, total.floorless), total.by_kind[kind]) for kind in Kind
+    ]
     blocks = [
         part(kinds[0].value, words, sum((total.by_kind[kind] for kind in kinds), Slice()))
         for words, kinds in _BLOCKS
@@ -105,6 +107,7 @@ def _spending(found: Spend, tools: Container[str], notes: Sequence[str]) -> Spen
         requests=total.requests,
         unpriced=total.unpriced,
         modelled=total.modelled,
+        floorless=total.floorless,
         expired=total.expired,
         share_of="list price" if whole.priced_tokens else "tokens sent",
         input=part("input", "input", whole),

@@ -98,6 +98,7 @@ class Spending:
         requests: Calls of a model in scope, each once; a scope of tools does not cut them.
         unpriced: Those whose model has no price: they count in tokens, not in USD.
         modelled: Those without usage in the log: their prompt is estimated.
+        floorless: Those of them whose fixed start is not known and left out.
         expired: Those before which a pause had outlived the cache.
         share_of: What shares are of: `list price`; `tokens sent`, if nothing has a price.
         input: All input.
@@ -118,6 +119,7 @@ class Spending:
     requests: int
     unpriced: int
     modelled: int
+    floorless: int
     expired: int
     share_of: str
     input: Part

@@ -11,6 +11,7 @@ from dedupstats.report import money
 from dedupstats.report.blocks import Column, Section, Table, columns, names, plural
 from dedupstats.report.observed_tables import again_words
 from dedupstats.report.scope import title as source_title
+from dedupstats.report.spend_tables import floorless
 from dedupstats.report.text import count, percent, safe_text
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def first_notes(found: Economics) -> list[str]:
         return []
     counted = f"{count(spending.unpriced)} of {plural(spending.requests, 'request')}"
     said = f"{counted} have no price and are in no dollar. " if spending.unpriced else ""
+    if spending.floorless:
+        said += f"{floorless(spending.floorless)}. "
     notes = [f"{said}List-price equivalent, not a bill: {found.basis}."]
     if spending.results.known.levels:
         notes.append(f"Tokens of results: {spending.results.known.brief}.")

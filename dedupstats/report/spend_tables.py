@@ -78,10 +78,13 @@ def _parts(spend: Spend, extra_notes: Iterable[str]) -> Table:
         (kind for kind in Kind if total.by_kind[kind].tokens),
         key=lambda kind: (-total.by_kind[kind].usd, -total.by_kind[kind].tokens),
     )
+    rows = [(kind_words(kind, total.floorless), *_cells(total.by_kind[kind], total.input)) for kind in kinds]
+    if total.floorless and Kind.FLOOR not in kinds:
+        rows.append((WORDS[Kind.FLOOR], "not known", "not known", None, ""))
     return Table(
         title=f"Where input tokens go{_scope(spend)}",
         columns=(Column("part"), *_PARTS),
-        rows=[(WORDS[kind], *_cells(total.by_kind[kind], total.input)) for kind in kinds],
+        rows=rows,
         total=("input", *_cells(total.input, total.input)),
         notes=(*notes(spend), *extra_notes),
     )
@@ -121,10 +124,27 @@ def notes(spend: Spend) -> list[str]:
             f"{text.part_of(total.modelled, total.requests)} requests have no usage in the log: their cost "
             "is modelled, as if the cache always hit."
         )
+    if total.floorless:
+        said.append(f"{floorless(total.floorless)}; shares of the rest are too high.")
+    if spend.backwards:
+        said.append(
+            f"{plural(spend.backwards, 'request')} with a time before that of the one before: no pause is "
+            "told there."
+        )
     if spend.undated:
         said.append(f"Without a time, so priced at the newest one known: {plural(spend.undated, 'request')}.")
     said.append(f"List-price equivalent, not a bill: {spend.basis or 'no prices yet'}.")
     return said
+
+
+def kind_words(kind: Kind, without_floor: int) -> str:
+    """A kind of piece for people; the fixed start is marked where requests are without it."""
+    return f"{WORDS[kind]}, where known" if kind is Kind.FLOOR and without_floor else WORDS[kind]
+
+
+def floorless(requests: int) -> str:
+    """What is missing from the input of requests that nothing tells the fixed start of."""
+    return f"{plural(requests, 'request')} without usage: fixed start unknown, left out"
 
 
 def _estimated(row: SpendRow) -> str:
@@ -277,10 +297,18 @@ _CAME_AGAIN = (
 
 def top_notes(top: Top) -> list[str]:
     """What the dearest results cost together, beside what, and how their tokens are known."""
-    shown = money.usd(sum(row.usd or 0.0 for row in top.rows))
+    sent = [row.usd for row in top.rows if row.carried_tokens]
+    paid = [usd for usd in sent if usd is not None]
+    shown = money.usd(sum(paid) if paid or not sent else None)
     results, whole = text.count(top.results), money.usd(top.usd)
+    said = [f"They cost {shown}, all {results} results {whole}, all input {money.usd(top.input_usd)}."]
+    if top.usd is None:
+        said = [f"None of the {results} results has a price; all input: {money.usd(top.input_usd)}."]
+    elif top.unpriced:
+        unpriced = text.part_of(top.unpriced, top.results)
+        said.append(f"{unpriced} results were sent by requests without a price, which are in no dollar.")
     return [
-        f"They cost {shown}, all {results} results {whole}, all input {money.usd(top.input_usd)}.",
+        *said,
         _CAME_AGAIN,
         f"Tokens: {money.known_by(_levels(top))}.",
         f"List-price equivalent, not a bill: {top.basis or 'no prices yet'}.",

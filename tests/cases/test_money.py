@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import docker_agent, rtk
+from support.claude import stamp
 from support.pipeline import Log, write
 
-from dedupstats import import_paths, open_store
+from dedupstats import build_report, import_paths, open_store
 from dedupstats.analytics.spend import Spend, spend
 from dedupstats.economics.prices import Prices, parse_overrides
+from dedupstats.history.costs import price_list
+from dedupstats.report import terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,6 +111,70 @@ def test_07_a_tier_is_of_a_request_and_not_of_a_day(tmp_path: Path, store: Store
     many = [{"input_tokens": 92_000}] * 50
     total = spent(tmp_path, store, {"input_tokens": 272_000}, *many, model="tiered").total
     assert total.input.usd == pytest.approx((272_000 + 50 * 92_000) * 5 / 1e6)
+
+
+def test_08_cached_is_part_of_input_for_openai_and_not_for_anthropic(tmp_path: Path, store: Store) -> None:
+    """OpenAI says input 1,000, cached 500, output 200, reasoning 50: 1,200 in all, neither 1,700 nor 1,250.
+
+    docker-agent stores exclusive parts; reasoning is inside the output.
+    """
+    usage = {"input_tokens": 500, "cached_input_tokens": 500, "output_tokens": 200, "reasoning_tokens": 50}
+    items = [
+        docker_agent.user("go", 1),
+        docker_agent.assistant(2, model="openai/gpt-5", usage=usage, content="done"),
+    ]
+    exported = docker_agent.export(tmp_path / "d.json", docker_agent.session("d1", items))
+    import_paths(store, [exported], environment={})
+    columns = "input_tokens, cache_read_tokens, cache_write_5m_tokens, output_tokens"
+    assert store.query(f"select {columns} from request") == [(500, 500, 0, 200)]
+    assert store.query("select prompt_tokens + output_tokens from request_cost") == [(1_200,)]
+    # half of the input at a tenth of the price
+    ((paid, output),) = store.query("select input_usd, output_usd from request_cost")
+    rates = price_list({}).rates("openai/gpt-5", datetime(2026, 3, 1, 9, tzinfo=UTC))
+    assert rates
+    assert paid == pytest.approx((500 * rates.input + 500 * rates.read) / 1e6)
+    assert rates.read == pytest.approx(rates.input / 10)
+    assert output == pytest.approx(200 * rates.output / 1e6)
+
+
+def test_08_what_anthropic_read_from_the_cache_stands_beside_its_input(tmp_path: Path, store: Store) -> None:
+    found = spent(tmp_path, store, {"input_tokens": 1_000, "cache_read_input_tokens": 500}).total.input
+    assert (found.tokens, found.usd) == (1_500, pytest.approx((1_000 * 5 + 500 * 0.5) / 1e6))
+
+
+@pytest.mark.parametrize("level", [16, 24, docker_agent.NEWEST])
+def test_11_the_summary_call_costs_too(tmp_path: Path, store: Store, level: int) -> None:
+    """Messages of $1 and $2 and a summary of $0.50 are $3.50, once: in a branch as well."""
+    before = [
+        docker_agent.user("go", 1),
+        docker_agent.assistant(2, content="one", cost=1.00, usage={"input_tokens": 10, "output_tokens": 5}),
+    ]
+    summary = docker_agent.summary("what was", cost=0.50, usage={"input_tokens": 20, "output_tokens": 7})
+    after = [
+        docker_agent.assistant(9, content="two", cost=2.00, usage={"input_tokens": 30, "output_tokens": 5})
+    ]
+    own = docker_agent.session("p", [*before, summary, *after])
+    # a branch holds copies of what stands before it; cost and usage of a summary are kept
+    branch = docker_agent.session("b", [*before, summary], 10)
+    path = docker_agent.database(tmp_path / "session.db", level, own, branch)
+    import_paths(store, [path], environment={})
+    # costs of summaries are stored from level 23 on
+    whole = 3.50 if level >= 23 else 3.00
+    assert store.query("select sum(cost_usd) from request") == [(pytest.approx(whole),)]
+    assert store.query("select count(*) from request_cost") == [(3,)]
+
+
+def test_09_bytes_are_not_characters(tmp_path: Path, store: Store) -> None:
+    """Two characters are six bytes: 2 tokens by bytes / 4, and not 1; what RTK stored stays as stored."""
+    log = Log("s1")
+    log.read("t1", "a", "\u4f60\u597d")
+    rtk_history = rtk.write_history(
+        tmp_path / "history.db", commands=[rtk.Command(stamp(1), "cat a", "rtk read a", 1, 1, 0)]
+    )
+    import_paths(store, [write(tmp_path / "s1.jsonl", log.rows), rtk_history], environment={})
+    assert store.query("select bytes, chars, tokens from emission") == [(6, 2, 2)]
+    assert store.query("select input_tokens from rtk_command") == [(1,)]
+    assert "Tokens are bytes / 4, rounded up" in " ".join(terminal.render(build_report(store)).split())
 
 
 def test_10_prices_change(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Fault cases of class S that need the whole way, up to what is printed: S06, S08, S10, S11, S12.
+"""Fault cases of class S that need the whole way, up to what is printed: S03, S04, S06, S08, S10, S11, S12.
 
-Left out here: S01 to S05, S07, S09, S13 and S18 (figures of RTK's rows, tested beside their functions), and
-S14 to S17 (what a policy would have saved; there is none yet).
+Left out here: S01, S02, S05, S07, S09, S13 and S18 (figures of RTK's rows, tested beside their functions),
+and S14 to S17 (what a policy would have saved: tested with replays).
 """
 
 from __future__ import annotations
@@ -45,6 +45,34 @@ def session_with(path: Path, number: int, repeated: int, size: int) -> None:
         log.read(f"b{number}", "a", "x" * repeated)
     log.read(f"c{number}", "b", str(number) * (size - 2 * repeated))
     log.write(path / f"s{number}.jsonl")
+
+
+# -- S03, S04 ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "saved", "whole", "words"),
+    [
+        # S03: 251 bytes became 341
+        pytest.param([(63, 86, -23)], -23, 63, "-36.5 %", id="S03"),
+        # S04: neither 50 of 110 nor 50 %
+        pytest.param([(100, 50, 50), (10, 40, -30)], 20, 110, "18.2 %", id="S04"),
+    ],
+)
+def test_s03_s04_a_loss_is_taken_off(
+    tmp_path: Path, rows: list[tuple[int, int, int]], saved: int, whole: int, words: str
+) -> None:
+    commands = [
+        rtk.Command(stamp(second), f"ls {second}", f"rtk ls {second}", *row)
+        for second, row in enumerate(rows)
+    ]
+    path = rtk.write_history(tmp_path / "history.db", commands=commands)
+    report = build_report(imported(path).store)
+    assert report.rtk is not None
+    assert (report.rtk.filtering.saved.part, report.rtk.filtering.saved.whole) == (saved, whole)
+    db = str(tmp_path / "x.db")
+    assert run("import", str(path), "--db", db).code == 0
+    assert words in run("report", "--db", db, "--format", "md").out.replace("\\", "")
 
 
 # -- S06 -----------------------------------------------------------------------------------------------------
