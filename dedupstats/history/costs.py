@@ -20,7 +20,6 @@ from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
 from dedupstats.errors import UsageError
-from dedupstats.history.fits import Fits
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
 
@@ -96,6 +95,7 @@ def settle_costs(store: Store, prices: Prices) -> None:
     """
     # numpy takes as long to load as an import that finds nothing new to run
     from dedupstats.economics.carry import carry, exact_ratios
+    from dedupstats.history.fits import Fits
 
     for table in ("request_cost", "request_share", "emission_cost"):
         store.query(f"delete from derived.{table}")
