@@ -107,7 +107,7 @@ def first_notes(found: Economics) -> list[str]:
         return []
     counted = f"{count(spending.unpriced)} of {plural(spending.requests, 'request')}"
     said = f"{counted} have no price and are in no dollar. " if spending.unpriced else ""
-    notes = [f"{said}List-price equivalent, not a bill: {found.basis}."]
+    notes = [f"{said}{money.BASIS}: {found.basis}."]
     if spending.results.known.levels:
         notes.append(f"Tokens of results: {spending.results.known.brief}.")
     if found.observed and found.observed.sentence:
