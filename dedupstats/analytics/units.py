@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from dedupstats.economics import tokens as economics
 from dedupstats.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from dedupstats.analytics.window import Window
     from dedupstats.store import Store
 
-TokenRule = Literal["ladder", "bytes4"]
-"""how tokens are counted: by the ladder of token-economics.md 5.5, or bytes / 4, rounded up per result"""
+TokenRule = economics.TokenRule
 Unit = Literal["tokens", "sent", "usd", "share"]
 
 Levels = tuple[float, float, float, float, float]
