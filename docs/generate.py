@@ -30,6 +30,7 @@ from dedupstats.model import Class
 from dedupstats.policies import POLICIES, all_policies
 from dedupstats.report.model import Report
 from dedupstats.report.rate_tables import flat_table
+from dedupstats.report.replay_forms import SIZES
 from dedupstats.report.replay_forms import flat_table as flat_replays
 from dedupstats.report.replay_tables import By
 from dedupstats.simulate.explain import Explanation
@@ -190,7 +191,16 @@ of the one call) and `stubs` (with `--stubs`; else empty) of these:
     return "\n".join(parts)
 
 
-_SIZES = "results, bytes, tokens, marker_bytes, marker_tokens, net_bytes, net_tokens"
+_SIZES = ", ".join(SIZES)
+_SIZE_WORDS = """\
+`tokens`: first-pass tokens, as `--tokens` counts them. `sent`: tokens times the requests that carried them,
+copies included. `usd`: what those with a price charged for that, at list prices. `share`: that of the
+input-side cost of all requests of the window, 0 to 1. `marker_`: the same of the markers, over the same
+requests; both have the framing of a tool result in them. `net_`: the first less the second; can be
+negative. `unpriced_sent` and `modelled_sent`: the parts of `sent` without a price, and without usage in the
+log. `uncosted`: results of which nothing is known but bytes: their tokens are bytes / 4, and they are in no
+`sent` and no `usd`. Empty (JSON: null): not known, as by `--tokens bytes4`.
+"""
 _MEANINGS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("members.toml").read_text("utf-8"))
 
 
@@ -200,6 +210,7 @@ def _replays() -> str:
         [
             "### simulate as CSV and Parquet\n",
             f"One row per variant, and per what `--by` names. SIZE: {_SIZES}.\n",
+            _SIZE_WORDS,
             "| column | meaning |\n|---|---|",
             *(f"| `{name}` | {text} |" for name, text in _MEANINGS["replay_columns"].items()),
             "\n### simulate as JSON\n",

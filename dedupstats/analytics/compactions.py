@@ -118,7 +118,8 @@ def elisions(store: Store, policy: Variant, *, family: int | None = None) -> dic
             if original in rows and original < copy
         )
 
-    simulate(store, [policy], take=take, family=family)
+    # decisions alone are wanted, not what they are worth
+    simulate(store, [policy], take=take, family=family, tokens="bytes4")
     return found
 
 

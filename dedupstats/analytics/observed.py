@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.analytics.intervals import clopper_pearson
-from dedupstats.analytics.spend import exact_sum
+from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window
 from dedupstats.economics.rebound import break_even, expected_saving
 from dedupstats.history.costs import basis

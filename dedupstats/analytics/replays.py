@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.analytics.rtk_bounds import rtk_bounds
+from dedupstats.analytics.units import input_side
 from dedupstats.analytics.window import Window, check_names, local_zone
 from dedupstats.errors import NothingFoundError, UsageError
+from dedupstats.history.costs import basis
 from dedupstats.model import ReadOnly
 from dedupstats.simulate import run
 from dedupstats.simulate.knowledge import Knowledge
@@ -26,6 +28,7 @@ from dedupstats.sources import all_sources
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dedupstats.analytics.units import InputSide, TokenRule
     from dedupstats.simulate.run import Simulation
     from dedupstats.simulate.score import Score
     from dedupstats.simulate.timeline import Scope
@@ -85,6 +88,8 @@ class Replays:
         examples: Elisions that are named as examples, by emission key.
         unknown: Results by tool of which nobody says whether it only reads, most first.
         refused: Sources that are left out, with the reason.
+        side: The input of all requests of the window; None: tokens are bytes / 4, and no cost was looked at.
+        basis: Where prices are from, with their date; None: there are none.
     """
 
     simulation: Simulation
@@ -97,6 +102,8 @@ class Replays:
     examples: dict[int, Called]
     unknown: dict[str, int]
     refused: tuple[Refused, ...]
+    side: InputSide | None
+    basis: str | None
 
     @property
     def rows(self) -> list[tuple[Variant, Score]]:
@@ -113,6 +120,7 @@ def replay(
     knowledge: Knowledge | None = None,
     jobs: int = 1,
     save: str | None = None,
+    tokens: TokenRule = "ladder",
     progress: Callable[[int, int], None] | None = None,
 ) -> Replays:
     """Replay a store's history under some policies and say what their decisions were worth, and how true.
@@ -127,10 +135,13 @@ def replay(
         jobs: Processes; more than one need a store that is open for reading only, and scope `session`.
             A script that asks for more than one has its statements below `if __name__ == "__main__":`.
         save: Keep the decisions in the store under this name, for the view `decision`.
+        tokens: How tokens are counted: by the estimator ladder, with what carrying them cost; or `bytes4`,
+            bytes / 4, rounded up, and no costs.
         progress: Is told how many of how many pieces are done.
 
     Returns:
-        Sums for each variant. Sizes are UTF-8 bytes and tokens (bytes / 4, rounded up) of results once.
+        Sums for each variant, in UTF-8 bytes, tokens of results once, tokens times the requests that sent
+        them, and USD at list prices.
 
     Raises:
         NothingFoundError: The store holds no tool results; of RTK's rows alone it names the upper bound.
@@ -149,14 +160,28 @@ def replay(
     """
     if save is None:
         return replayed(
-            store, variants, window=window, scope=scope, knowledge=knowledge, jobs=jobs, progress=progress
+            store,
+            variants,
+            window=window,
+            scope=scope,
+            knowledge=knowledge,
+            jobs=jobs,
+            tokens=tokens,
+            progress=progress,
         )
     if jobs > 1:
         raise UsageError("several processes cannot read a store that is open for saving", "use one process")
     with TemporaryDirectory(prefix="dedupstats-") as folder:
         spool, begun = Spool(Path(folder)), time.time_ns() // 1000
         found = replayed(
-            store, variants, window=window, scope=scope, knowledge=knowledge, spool=spool, progress=progress
+            store,
+            variants,
+            window=window,
+            scope=scope,
+            knowledge=knowledge,
+            spool=spool,
+            tokens=tokens,
+            progress=progress,
         )
         spool.keep(store, save, found.simulation, begun)
     return found
@@ -171,6 +196,7 @@ def replayed(
     knowledge: Knowledge | None = None,
     jobs: int = 1,
     spool: Spool | None = None,
+    tokens: TokenRule = "ladder",
     progress: Callable[[int, int], None] | None = None,
 ) -> Replays:
     """As `replay`, for a store that is open for reading only; a spool takes the decisions.
@@ -191,7 +217,7 @@ def replayed(
     if jobs > 1 and isinstance(store.path, Path):
         from dedupstats.simulate.workers import Job, simulate_in_processes
 
-        job = Job(store.path, chosen, knowledge, counted, parameters, spool)
+        job = Job(store.path, chosen, knowledge, counted, parameters, spool, tokens)
         simulation = simulate_in_processes(store, job, jobs, progress)
     else:
         simulation = run.simulate(
@@ -201,6 +227,7 @@ def replayed(
             knowledge=knowledge,
             counted=counted,
             parameters=parameters,
+            tokens=tokens,
             take=spool.take if spool is not None else None,
             progress=progress,
         )
@@ -216,6 +243,8 @@ def replayed(
         _examples(store, simulation),
         _unknown(store, knowledge, counted, parameters),
         left_out,
+        None if tokens == "bytes4" else input_side(store, window),
+        basis(store),
     )
 
 

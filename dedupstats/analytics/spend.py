@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window, fixed_offset, local_zone, zone_info
 from dedupstats.economics.prompt import Kind
 from dedupstats.errors import UsageError
@@ -171,11 +172,6 @@ def spend(
         window=window,
         zone=zone,
     )
-
-
-def exact_sum(column: str, condition: str = "true") -> str:
-    """SQL of a sum that does not depend on the order of rows, as sums of floating numbers do."""
-    return f"coalesce(sum({column}::decimal(28, 12)) filter ({condition}), 0)::double"
 
 
 def carrying(store: Store, window: Window) -> Carrying:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dedupstats.analytics.spend import exact_sum
+from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window
 from dedupstats.history.costs import basis
 

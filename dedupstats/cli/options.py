@@ -42,6 +42,19 @@ Form = Annotated[
     typer.Option("--format", help="Guessed from the file's name.", show_default="table"),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+TokenRule = Annotated[
+    Literal["ladder", "bytes4"],
+    typer.Option(
+        "--tokens", help="Measured or estimated, as well as the log allows; or bytes / 4, as RTK counts."
+    ),
+]
+Unit = Annotated[
+    Literal["tokens", "sent", "usd", "share"],
+    typer.Option(
+        help="Tokens as they come; sent: times the requests that carried them; usd: the list price of that; "
+        "share: of what all input cost."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -17,10 +17,13 @@ from dedupstats.cli.options import (
     Session,
     Settings,
     ShellReads,
+    TokenRule,
     Tool,
     Tools,
+    Unit,
     Until,
     opened,
+    reprice,
     typed,
     window_of,
 )
@@ -55,6 +58,8 @@ def simulate(
         Literal["policy", "reason", "tool", "session", "ladder", "risk"],
         typer.Option(help="What each row is, beside the policy."),
     ] = "policy",
+    unit: Unit = "tokens",
+    tokens: TokenRule = "ladder",
     since: Annotated[
         str | None,
         typer.Option(help="Count from then on: 2026-09-15, 2026-09-15T12:00, or 7d, 12h, 4w ago."),
@@ -89,16 +94,21 @@ def simulate(
     The whole history is replayed; a window chooses what is counted. Every engine is shown as its host runs
     it, then as documented. Only true elisions count as saved. Parameters: docs/REFERENCE.md, Policies.
 
+    Other formats than tables hold every figure in all four units. Prices are the list prices of each
+    request's own time; DEDUPSTATS_PRICES names a file with prices of your own.
+
     Saved decisions are asked for with `dedupstats sql "from decision where name = 'NAME'"`; its column
     is_current turns false once an import has changed the history.
 
     Example: dedupstats simulate --policy docker-agent --policy rtk --set min_bytes=512 --by tool
     """
+    from dedupstats.analytics.units import check_unit
     from dedupstats.report.tables import table_format
     from dedupstats.simulate.knowledge import Knowledge, read_tools
     from dedupstats.simulate.variants import variants
 
     form = table_format(form, output)
+    check_unit(unit, tokens)
     chosen = variants(policy or (), setting or ())
     knowledge = Knowledge(read_tools(tools) if tools else {}, shell_reads)
     window = window_of(
@@ -112,6 +122,8 @@ def simulate(
         session=session,
     )
     _check_name(save)
+    if tokens == "ladder":
+        reprice(db)
 
     def run(store: Store, spool: Spool | None, progress: Callable[[int, int], None]) -> Replays:
         from dedupstats.analytics.replays import replayed
@@ -124,11 +136,12 @@ def simulate(
             knowledge=knowledge,
             jobs=jobs,
             spool=spool,
+            tokens=tokens,
             progress=progress,
         )
 
     found = _replay(run, save, db)
-    _print(found, by, form, output)
+    _print(found, by, unit, form, output)
 
 
 def _check_name(name: str | None) -> None:
@@ -179,6 +192,7 @@ def _replay(
 def _print(
     found: Replays,
     by: Literal["policy", "reason", "tool", "session", "ladder", "risk"],
+    unit: Literal["tokens", "sent", "usd", "share"],
     form: Literal["table", "md", "csv", "json", "parquet"],
     output: Path | None,
 ) -> None:
@@ -187,9 +201,9 @@ def _print(
     from dedupstats.report.text import safe_text
 
     data: str | bytes
-    notes = replay_tables.notes(found)
+    notes = replay_tables.notes(found, "tokens", "sent", "usd", "share")
     if form in {"table", "md"}:
-        data = written_for_people(replay_tables.people_tables(found, by), form, output)
+        data = written_for_people(replay_tables.people_tables(found, by, unit), form, output)
     elif form == "json":
         data = json_document(replay_forms.document(found, notes))
     else:

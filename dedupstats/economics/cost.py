@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import NDArray
 
     from dedupstats.economics.prices import Rates
+
+    Numbers = NDArray[Any]
 
 TTL_5M, TTL_1H = 300.0, 3600.0
 """Life of what is written to the cache, in seconds from its last use (2.4)."""
@@ -118,84 +122,52 @@ def all_hit_cost(tokens: float, requests: int, rates: Rates) -> float:
 # -- changes -------------------------------------------------------------------------------------------------
 
 
-class Charge(NamedTuple):
-    """What one request charged for one emission, or for a part of it."""
+class Borne(NamedTuple):
+    """Emissions in tokens, and what carrying them was charged: whole numbers, one entry each."""
 
-    parts: Parts
-    rates: Rates | None
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """An emission over its life: what each request that carried it charged.
-
-    Attributes:
-        tokens: Its size, framing included.
-        charges: One per request in sight, in order.
-    """
-
-    tokens: float
-    charges: Sequence[Charge]
-
-    @property
-    def context_token_requests(self) -> float:
-        """Tokens times requests that carried them."""
-        return sum(charge.parts.tokens for charge in self.charges)
-
-    @property
-    def cost(self) -> float:
-        """What its requests with a price charged, µ$; see `unpriced` for the rest."""
-        return sum(charge.parts.cost(charge.rates) for charge in self.charges if charge.rates)
-
-    @property
-    def unpriced(self) -> float:
-        """Context-token-requests without a price."""
-        return sum(charge.parts.tokens for charge in self.charges if charge.rates is None)
-
-
-class Saving(NamedTuple):
-    """What a change would have saved; negative: it would have cost more. Never clipped (S03)."""
-
-    tokens: float
-    """first-pass tokens"""
-    context_token_requests: float
-    cost: float
-    """µ$ of the requests with a price"""
+    tokens: Numbers
+    """first-pass tokens, framing included"""
+    sent: Numbers
+    """tokens times the requests that carried them"""
+    nano_usd: Numbers
+    """billionths of a dollar, of the requests with a price"""
 
 
 class Change(Protocol):
-    """What a policy does to an emission.
+    """What a policy does to emissions.
 
     Kinds have formulas of their own: leaving out at entry scales what was charged, rewriting later pays for
     the cache that it breaks (3.1).
     """
 
-    def saving(self, carried: Carried) -> Saving:
-        """What it would have saved on an emission, all else as it was."""
+    def instead(self, whole: Borne) -> Borne:
+        """What is borne in the place of emissions, all else as it was; what is saved is the whole less this.
+
+        It is never cut: where more is borne than before, a change costs more than it saves (S03).
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class EntryElision:
-    """A marker is shown instead of the result when it arrives (2.3): no cache is broken.
+    """Markers are shown instead of results when these arrive (2.3): no cache is broken.
 
     Attributes:
-        marker: Tokens of the marker, framing included (the result has the same).
+        markers: Tokens of the markers, framing included (the results have the same).
     """
 
-    marker: float
+    markers: Numbers
 
-    def saving(self, carried: Carried) -> Saving:
-        """C(x) - C(m) over the same requests: (x - m) / x of what was charged, to first order.
+    def instead(self, whole: Borne) -> Borne:
+        """C(m) over the same requests: m / x of what was charged, to first order.
+
+        What has no tokens is an image that nobody could measure: nothing is said of it. An empty result has
+        those of its framing.
 
         Example:
-            >>> from dedupstats.economics.prices import Rates
-            >>> whole = Carried(100, [Charge(Parts(write_5m=100), Rates(3, 0.3, 3.75, 6, 15))])
-            >>> EntryElision(20).saving(whole)
-            Saving(tokens=80, context_token_requests=80.0, cost=300.0)
+            >>> one, three = np.array([20]), Borne(np.array([100]), np.array([300]), np.array([3_000]))
+            >>> [int(part[0]) for part in EntryElision(one).instead(three)]
+            [20, 60, 600]
         """
-        if carried.tokens <= 0:
-            return Saving(-self.marker, 0.0, 0.0)
-        share = (carried.tokens - self.marker) / carried.tokens
-        return Saving(
-            carried.tokens - self.marker, share * carried.context_token_requests, share * carried.cost
-        )
+        is_some = whole.tokens > 0
+        part = self.markers / np.where(is_some, whole.tokens, 1) * is_some
+        return Borne(*(np.rint(column * part).astype(np.int64) for column in whole))

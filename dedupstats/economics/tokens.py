@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dedupstats.economics.families import Counts, Family, Visible
+
+TokenRule = Literal["ladder", "bytes4"]
+"""how tokens are counted: by the ladder of token-economics.md 5.5, or bytes / 4, rounded up per result"""
 
 
 class Level(IntEnum):

@@ -126,7 +126,7 @@ def _spending(found: Spend, tools: Container[str], notes: Sequence[str]) -> Spen
             carried_tokens=carrying.carried_tokens,
             requests=carrying.carried_tokens / carrying.tokens if carrying.tokens else None,
             median_requests=carrying.median_requests,
-            known=_known(carrying.by_level),
+            known=known(carrying.by_level),
         ),
         notes=tuple(notes),
     )
@@ -137,7 +137,8 @@ def _largest(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(sorted(held, key=lambda part: (-(part.share or 0.0), -part.tokens, part.name)))
 
 
-def _known(by_level: Mapping[int, float]) -> Known:
+def known(by_level: Mapping[int, float]) -> Known:
+    """How some tokens are known, by level."""
     whole = sum(by_level.values())
     levels = tuple(
         LevelMix(

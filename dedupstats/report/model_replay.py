@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dedupstats.economics.tokens import TokenRule  # noqa: TC001 - read at run time
+from dedupstats.report.model_economics import Known  # noqa: TC001 - read at run time
 from dedupstats.report.share import Share  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
@@ -20,21 +22,55 @@ Value = int | bool | str | list[str]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Results, what they weigh once, and what the markers weigh that stand in their place.
+    """Results, what they weigh, and what the markers weigh that stand in their place.
 
     Attributes:
         results: Their number.
         bytes: UTF-8 bytes of what they show.
-        tokens: Bytes / 4, rounded up per result.
+        tokens: First-pass tokens, as `Replay.tokens` counts them.
+        sent: Tokens times the requests that carried them, copies included; None: nothing is known of
+            requests.
+        usd: What the requests with a price charged for that, USD at list prices; None: none has one.
         marker_bytes: Bytes of the markers.
-        marker_tokens: Their tokens, by the same rule.
+        marker_tokens: Their tokens, by the same rule, framing included as in `tokens`.
+        marker_sent: Those times the same requests.
+        marker_usd: What these would have charged for them.
+        unpriced_sent: The part of `sent` whose requests have no price.
+        modelled_sent: The part of `sent` whose requests have no usage in the log.
+        uncosted: Results of which nothing is known but bytes: their tokens are bytes / 4, nothing was sent.
     """
 
-    results: int
-    bytes: int
-    tokens: int
-    marker_bytes: int
-    marker_tokens: int
+    results: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    sent: int | None = None
+    usd: float | None = None
+    marker_bytes: int = 0
+    marker_tokens: int = 0
+    marker_sent: int | None = None
+    marker_usd: float | None = None
+    unpriced_sent: int = 0
+    modelled_sent: int = 0
+    uncosted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What a policy saves net, in one unit, beside what it is measured against.
+
+    Attributes:
+        unit: `tokens`, `sent`, `usd`, or `share` (of the input-side cost, in USD).
+        words: What it is measured against.
+        net: What sound elisions save, their markers paid; can be negative. None: not known.
+        whole: What it is measured against; None: not known.
+        share: Net of the whole, 0 to 1, or below; None: nothing to divide by.
+    """
+
+    unit: str
+    words: str
+    net: float | None
+    whole: float | None
+    share: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +170,8 @@ class PolicyReplay:
         untrue: The others.
         saved: Net tokens of the sound ones (their markers paid; can be negative), of all tokens shown.
         claimed: Net tokens of everything elided, of all tokens shown.
+        against: Net of the sound ones against four denominators.
+        known: How the tokens of the sound ones are known.
         verdicts: Elisions by verdict: `sound`, `dangling`, `false`, `hidden`.
         places: Elisions by where the anchor stands.
         beside: Sound ones by what is counted beside: `other_call`, `twice_removed`, `changed_between`,
@@ -165,6 +203,8 @@ class PolicyReplay:
     untrue: Sums
     saved: Share
     claimed: Share
+    against: tuple[Against, ...]
+    known: Known
     verdicts: dict[str, Sums]
     places: tuple[AnchorPlace, ...]
     beside: dict[str, Sums]
@@ -219,6 +259,9 @@ class Replay:
         headline: The sentence for a pull request; None: no engine was replayed.
         refused: Why nothing was replayed; None: it was. The upper bound stands in its place.
         scope: What shares an engine's state: `session`.
+        tokens: How tokens are counted: `ladder` (measured or estimated) or `bytes4` (bytes / 4, rounded up).
+        known: How the tokens of all results are known.
+        basis: Where prices are from, with their date; None: no cost was looked at.
         results: Everything that was shown and counts.
         sessions: Sessions with such results.
         policies: Engines with their presets, what-ifs, references.
@@ -228,6 +271,9 @@ class Replay:
     headline: str | None
     refused: str | None
     scope: str
+    tokens: TokenRule
+    known: Known
+    basis: str | None
     results: Sums
     sessions: int
     policies: tuple[PolicyReplay, ...]

@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING
 
 from dedupstats.economics.tokens import BANDS, Level
 from dedupstats.report import text
+from dedupstats.report.blocks import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dedupstats.analytics.units import InputSide, Unit, Worth
+
+UNITS: dict[Unit, str] = {
+    "tokens": "first-pass tokens",
+    "sent": "tokens sent",
+    "usd": "list price",
+    "share": "share of input cost",
+}
+"""what a figure is counted in, as headings say it"""
+SENT = "Tokens sent: a token counts at each request that carried it"
+BASIS = "List-price equivalent, not a bill"
 
 
 def usd(amount: float | None) -> str:
@@ -43,6 +56,61 @@ def tokens(number: float) -> str:
             digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0  # noqa: PLR2004
             return f"{value:,.{digits}f} {name}"
     return f"{number:,.0f}"
+
+
+def amount(worth: Worth, unit: Unit, side: InputSide) -> str:
+    """A worth in one unit; what has no price is said to have none.
+
+    Example:
+        >>> from dedupstats.analytics.units import InputSide, Worth
+        >>> worth, side = Worth((1800, 0, 0, 0, 0), sent=5400, usd=0.5), InputSide(requests=2, usd=8.0)
+        >>> [amount(worth, unit, side) for unit in ("tokens", "sent", "usd", "share")]
+        ['1.80 k', '5.40 k', '$0.50', '6.2 %']
+    """
+    if unit == "usd":
+        return usd(worth.paid)
+    if unit == "share":
+        return text.percent(side.share(worth)) if worth.paid is not None else usd(None)
+    return tokens(worth.tokens if unit == "tokens" else worth.sent)
+
+
+def input_words(side: InputSide) -> str:
+    """What shares of cost are of: the input-side cost of a window's requests, with what has no price.
+
+    Example:
+        >>> from dedupstats.analytics.units import InputSide
+        >>> input_words(InputSide(requests=4, unpriced=1, tokens=28500, unpriced_tokens=8000, usd=179.7))
+        '$180 input-side cost of 3 requests in this window (1 of 4 has no price: 28.1 % of input tokens)'
+    """
+    said = f"{usd(side.paid)} input-side cost of {plural(side.requests - side.unpriced, 'request')}"
+    if side.paid is None:
+        return f"no input-side cost: none of {plural(side.requests, 'request')} in this window has a price"
+    said = f"{said} in this window"
+    if not side.unpriced:
+        return said
+    part = text.percent(side.unpriced_tokens / side.tokens if side.tokens else None)
+    has = "has" if side.unpriced == 1 else "have"
+    without = f"{text.count(side.unpriced)} of {text.count(side.requests)}"
+    return f"{said} ({without} {has} no price: {part} of input tokens)"
+
+
+def left_out(worth: Worth) -> list[str]:
+    """What dollars of a worth leave out or only model, in sentences; none where they are whole.
+
+    Example:
+        >>> from dedupstats.analytics.units import Worth
+        >>> left_out(Worth(sent=5400, usd=0.007, unpriced_sent=1800))
+        ['Without a price, and in no dollars: 1.80 k of 5.40 k tokens sent (33.3 %).']
+    """
+    said = []
+    for part, words in (
+        (worth.unpriced_sent, "Without a price, and in no dollars"),
+        (worth.modelled_sent, "Modelled, as the log has no usage"),
+    ):
+        if part:
+            shown = f"{tokens(part)} of {tokens(worth.sent)} tokens sent ({text.percent(part / worth.sent)})"
+            said.append(f"{words}: {shown}.")
+    return said
 
 
 def known_by(by_level: Mapping[int, float]) -> str:

@@ -69,7 +69,7 @@ def notes(found: Observed) -> list[str]:
         )
     if not any(one.markers for one in found.engines):
         said.append("No marker is in these logs.")
-    said.append(f"List-price equivalent, not a bill: {found.basis or 'no prices yet'}.")
+    said.append(f"{money.BASIS}: {found.basis or 'no prices yet'}.")
     return said
 
 

@@ -112,7 +112,7 @@ def first_notes(found: Economics) -> list[str]:
     said = f"{counted} have no price and are in no dollar. " if spending.unpriced else ""
     if spending.floorless:
         said += f"{floorless(spending.floorless)}. "
-    notes = [f"{said}List-price equivalent, not a bill: {found.basis}."]
+    notes = [f"{said}{money.BASIS}: {found.basis}."]
     if spending.results.known.levels:
         notes.append(f"Tokens of results: {spending.results.known.brief}.")
     if found.observed and found.observed.sentence:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import Column, Section, Table, columns, names
 from dedupstats.report.model_replay import of_kind
-from dedupstats.report.outline_replay import HEADS, outcome, saved_of
+from dedupstats.report.outline_replay import heads, outcome, saved_of
 from dedupstats.report.text import count
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def _policies(replay: Replay) -> Section:
     tables = [
         Table(
             caption,
-            columns("", *HEADS),
-            tuple((policy.words, *outcome(policy)) for policy in of_kind(replay.policies, kind)),
+            columns("", *heads(replay)),
+            tuple((policy.words, *outcome(policy, replay)) for policy in of_kind(replay.policies, kind)),
         )
         for kind, caption in captions.items()
     ]

@@ -5,23 +5,24 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from dedupstats.report import money
 from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import Section, Table, columns, of, of_pct, pct, plural
-from dedupstats.report.text import count, size
+from dedupstats.report.text import count, percent, size
 from dedupstats.simulate.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dedupstats.report.model import Report, Rtk
-    from dedupstats.report.model_replay import PolicyReplay, Replay, ReplayExample
+    from dedupstats.report.model_replay import Against, PolicyReplay, Replay, ReplayExample
 
 NOT_A_FORECAST = (
     "Replayed, not a forecast: what each engine would have decided on this history, had the model gone on as "
     "it did."
 )
 _EXAMPLES_SHOWN = 2
-HEADS = ("elided", "true", "untrue", "saved (true, net)")
+HEADS = ("elided", "true", "untrue", "tokens saved", "of input cost")
 _NOT_REPLAYED = ("commands", "tokens")
 
 
@@ -37,13 +38,30 @@ def headlines(report: Report) -> Table:
     if replay is None or replay.refused:
         rows = refused_rows(report.rtk) if replay and report.rtk else []
         return Table(refused(report), columns("", *_NOT_REPLAYED), tuple(rows))
-    rows = [(policy.words, *outcome(policy)) for policy in replay.headlines]
-    return Table(saved_of(replay), columns("", *HEADS), tuple(rows))
+    rows = [(policy.words, *outcome(policy, replay)) for policy in replay.headlines]
+    return Table(saved_of(replay), columns("", *heads(replay)), tuple(rows))
 
 
 def saved_of(replay: Replay) -> str:
     """What the percentages are of."""
-    return f"Saved: tokens of true elisions less their markers, of {count(replay.results.tokens)} in all."
+    rule = "" if replay.tokens == "ladder" else " (bytes / 4, rounded up)"
+    saved = "Saved: true elisions less their markers, "
+    return (
+        f"{saved}tokens of {count(replay.results.tokens)} in all{rule}; and what carrying those would have "
+        "cost, of the input cost of all requests."
+        if is_costed(replay)
+        else f"{saved}of {count(replay.results.tokens)} tokens in all{rule}."
+    )
+
+
+def is_costed(replay: Replay) -> bool:
+    """Whether any request has a price, so that there are dollars to speak of."""
+    return any(policy.against[-1].whole for policy in replay.policies)
+
+
+def heads(replay: Replay) -> tuple[str, ...]:
+    """Headings of `outcome`."""
+    return HEADS if is_costed(replay) else HEADS[:-1]
 
 
 def refused(report: Report) -> str:
@@ -66,14 +84,38 @@ def refused_rows(rtk: Rtk) -> list[tuple[str, ...]]:
     return rows
 
 
-def outcome(policy: PolicyReplay) -> tuple[str, ...]:
-    """The cells of a policy: elided, true, untrue, saved."""
-    return (
+def first_lines(replay: Replay) -> Table:
+    """The same for the first screen, where little fits: shares, and dollars if there are any."""
+    with_usd = is_costed(replay)
+    rows = [
+        (
+            policy.words,
+            _of(policy.untrue.results, policy.elided.results),
+            *((pct(policy.saved), outcome(policy, replay)[-1]) if with_usd else outcome(policy, replay)[-1:]),
+        )
+        for policy in replay.headlines
+    ]
+    whole = f"of {count(replay.results.tokens)} tokens"
+    return Table(
+        f"Saved, true ones less their markers: {whole}{', and of the input cost' if with_usd else ''}.",
+        columns("", "untrue", "tokens saved", *(("input cost",) if with_usd else ())),
+        tuple(rows),
+    )
+
+
+def outcome(policy: PolicyReplay, replay: Replay) -> tuple[str, ...]:
+    """The cells of a policy: elided, true, untrue, saved tokens, and dollars of input cost if known."""
+    cells = (
         count(policy.elided.results),
         count(policy.sound.results),
         count(policy.untrue.results),
         f"{count(policy.saved.part)} ({pct(policy.saved)})",
     )
+    if not is_costed(replay):
+        return cells
+    against = policy.against[-1]
+    share = f" ({percent(against.share)})" if against.net else ""
+    return (*cells, f"{money.usd(against.net)}{share}")
 
 
 def example(replay: Replay) -> ReplayExample | None:
@@ -116,6 +158,10 @@ def _engines(report: Report, replay: Replay) -> Section:
 
 def _limits(report: Report, replay: Replay) -> Iterator[str]:
     """What a reader must know of these figures."""
+    if replay.tokens == "ladder":
+        yield f"Tokens of all results: {replay.known.words}."
+    if is_costed(replay):
+        yield f"{money.SENT}, copies included. {money.BASIS}: {replay.basis or 'no prices yet'}."
     yield (
         "Each session has a process of the engine to itself. Where nobody says whether a tool only reads, it "
         "counts as one that does not."
@@ -178,9 +224,37 @@ def _ladder(policy: PolicyReplay, replay: Replay) -> Section:
                 tuple(rows),
                 is_last_strong=True,
             ),
+            *((_against(policy),) if is_costed(replay) else ()),
         ),
-        notes=(claim, *_spread(policy)),
+        notes=(claim, *_spread(policy), *_known(policy, replay)),
     )
+
+
+def _against(policy: PolicyReplay) -> Table:
+    return Table(
+        "What it is worth against four denominators.",
+        columns("", "saved", "of", "share"),
+        tuple(
+            (f"{one.words}", _in_unit(one, one.net), _in_unit(one, one.whole), percent(one.share))
+            for one in policy.against
+        ),
+    )
+
+
+def _in_unit(one: Against, value: float | None) -> str:
+    if one.unit in {"usd", "share"}:
+        return money.usd(value)
+    return "unknown" if value is None else count(round(value))
+
+
+def _known(policy: PolicyReplay, replay: Replay) -> Iterator[str]:
+    """How the tokens of what is truly elided are known, and what of them is in no dollar."""
+    sound = policy.sound
+    if replay.tokens == "ladder" and policy.known.levels:
+        yield f"Tokens of what is truly elided: {policy.known.words}."
+    if is_costed(replay) and sound.unpriced_sent and sound.sent:
+        part = f"{money.tokens(sound.unpriced_sent)} of {money.tokens(sound.sent)}"
+        yield f"Without a price, and in no dollars: {part} tokens sent of what is truly elided."
 
 
 def _of(part: int, whole: int) -> str:

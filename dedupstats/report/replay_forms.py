@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from dedupstats.analytics.rates import TOKEN_RULE, share
+from dedupstats.analytics.rates import share
 from dedupstats.analytics.replays import in_words
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
+from dedupstats.report.replay_units import InUnit
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Beside
 from dedupstats.simulate.verdicts import Place, Verdict
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dedupstats.analytics.replays import Replays
+    from dedupstats.analytics.units import Unit
     from dedupstats.report.replay_tables import By
+    from dedupstats.report.replay_units import Part
     from dedupstats.simulate.score import Group, Score, Tally
     from dedupstats.simulate.variants import Variant
 
@@ -27,16 +31,19 @@ _VARIANT: Final = (
     Column("settings"),
     Column("is_headline", "bool"),
 )
-_SIZES: Final = (
+_WHOLE: Final = ("bytes", "tokens", "sent", "usd", "share")
+SIZES: Final = (
     "results",
-    "bytes",
-    "tokens",
-    "marker_bytes",
-    "marker_tokens",
-    "net_bytes",
-    "net_tokens",
+    *_WHOLE,
+    *(f"marker_{name}" for name in _WHOLE),
+    *(f"net_{name}" for name in _WHOLE),
+    "unpriced_sent",
+    "modelled_sent",
+    "uncosted",
 )
-_ASKED: Final = ("results", "bytes", "tokens")
+"""of elisions: what they weigh, what their markers weigh, the difference, and what is not known of them"""
+ASKED: Final = ("results", *_WHOLE, "unpriced_sent", "modelled_sent", "uncosted")
+"""of results that no marker stands for"""
 _GROUPED: Final[dict[By, tuple[str, ...]]] = {
     "tool": ("tool",),
     "session": ("session", "project"),
@@ -57,16 +64,16 @@ def flat_table(found: Replays, by: By) -> Table:
             for reason, number in most_first(score.reasons)
         ]
     elif by == "ladder":
-        columns = (Column("step"), *(Column(size, "int") for size in _SIZES))
+        columns = (Column("step"), *(_column(size) for size in SIZES))
         rows = [
-            (*_named(variant), step.name.lower(), *_sizes(tally))
+            (*_named(variant), step.name.lower(), *_sizes(found, tally))
             for variant, score in found.rows
             for step, tally in score.steps.items()
         ]
     else:
         columns = (*map(Column, _GROUPED[by]), *_group_columns())
         rows = [
-            (*_named(variant), *names, *_group_cells(group))
+            (*_named(variant), *names, *_group_cells(found, group))
             for variant, score in found.rows
             for names, group in _groups(found, score, by)
         ]
@@ -91,12 +98,29 @@ def _stage(variant: Variant, reason: str) -> str | None:
     return stage.value if stage else None
 
 
-def _sizes(tally: Tally) -> tuple[int, ...]:
-    return tuple(getattr(tally, size) for size in _SIZES)
+def _column(size: str, prefix: str = "") -> Column:
+    kind = size.rpartition("_")[2]
+    return Column(prefix + size, {"usd": "float", "share": "percent"}.get(kind, "int"))  # type: ignore[arg-type]
 
 
-def _sized(name: str) -> list[Column]:
-    return [Column(f"{name}_{size}", "int") for size in _SIZES]
+def _sizes(found: Replays, tally: Tally, names: tuple[str, ...] = SIZES) -> tuple[float | None, ...]:
+    return tuple(_size(found, tally, name) for name in names)
+
+
+def _size(found: Replays, tally: Tally, name: str) -> float | None:
+    """A size; None: of that nothing is known. Shares are of the input-side cost, 0 to 1."""
+    part, _, unit = name.rpartition("_")
+    if name in {"unpriced_sent", "modelled_sent"} or unit not in {"sent", "usd", "share"}:
+        value: float = getattr(tally, name)
+        return value
+    return InUnit.of(found, unit).value(tally, _PARTS[part])  # type: ignore[arg-type]
+
+
+_PARTS: Final[dict[str, Part]] = {"": "gross", "marker": "markers", "net": "net"}
+
+
+def _sized(name: str, sizes: tuple[str, ...] = SIZES) -> list[Column]:
+    return [_column(size, f"{name}_") for size in sizes]
 
 
 def _group_columns() -> list[Column]:
@@ -104,14 +128,16 @@ def _group_columns() -> list[Column]:
     return [column for name in names for column in _sized(name)]
 
 
-def _group_cells(group: Group) -> list[int]:
+def _group_cells(found: Replays, group: Group) -> list[float | None]:
     tallies = (claimed(group), untrue(group), *(group.get(verdict, NOTHING) for verdict in Verdict))
-    return [number for tally in tallies for number in _sizes(tally)]
+    return [number for tally in tallies for number in _sizes(found, tally)]
 
 
 def _policies(found: Replays) -> Table:
-    columns = [*_VARIANT, *(Column(f"asked_{size}", "int") for size in _ASKED), *_group_columns()]
-    columns += [Column("sound_net_share_of_bytes", "percent"), Column("sound_net_share_of_tokens", "percent")]
+    columns = [*_VARIANT, *_sized("asked", ASKED), *_group_columns()]
+    columns += [
+        Column(f"sound_net_share_of_{unit}", "percent") for unit in ("bytes", "tokens", "sent", "usd")
+    ]
     columns += [Column("largest_ledger", "int"), Column("ledger_cap", "int")]
     columns += [column for name in ("if_unknown_reads", "key_lost", "mixed") for column in _sized(name)]
     columns += [Column(f"{beside.value}_results", "int") for beside in Beside]
@@ -122,15 +148,14 @@ def _policies(found: Replays) -> Table:
         rows.append(
             (
                 *_named(variant),
-                *(getattr(score.asked, size) for size in _ASKED),
-                *_group_cells(score.verdicts),
-                shares["share_of_bytes"],
-                shares["share_of_tokens"],
+                *_sizes(found, score.asked, ASKED),
+                *_group_cells(found, score.verdicts),
+                *shares.values(),
                 score.largest,
                 cap(variant),
-                *_sizes(score.if_unknown_reads),
-                *_sizes(score.key_lost),
-                *_sizes(claimed(score.mixed)),
+                *_sizes(found, score.if_unknown_reads),
+                *_sizes(found, score.key_lost),
+                *_sizes(found, claimed(score.mixed)),
                 *(score.beside.get(beside, NOTHING).results for beside in Beside),
                 *(claimed(score.places.get(place, {})).results for place in Place),
             )
@@ -140,11 +165,15 @@ def _policies(found: Replays) -> Table:
 
 def _shares(found: Replays, score: Score) -> dict[str, float | None]:
     """What true elisions save, net, of everything that is counted; 0 to 1, or below 0."""
-    whole = found.simulation.results
-    return {
-        "share_of_bytes": share(score.sound.net_bytes, whole.bytes),
-        "share_of_tokens": share(score.sound.net_tokens, whole.tokens),
+    whole, sound = found.simulation.results, score.sound
+    shares = {
+        "share_of_bytes": share(sound.net_bytes, whole.bytes),
+        "share_of_tokens": share(sound.net_tokens, whole.tokens),
     }
+    units: tuple[Unit, ...] = ("sent", "usd")
+    for unit in units:
+        shares[f"share_of_{unit}"] = InUnit.of(found, unit).share(sound)
+    return shares
 
 
 # -- JSON ----------------------------------------------------------------------------------------------------
@@ -168,8 +197,10 @@ def document(found: Replays, notes: Iterable[str]) -> dict[str, Any]:
         "zone": found.zone,
         "first": found.first,
         "last": found.last,
-        "token_rule": TOKEN_RULE,
-        "results": {size: getattr(whole, size) for size in _ASKED},
+        "tokens": simulation.tokens,
+        "results": _asked(found, whole) | {"known_by": simulation.known_by},
+        "input_side": found.side and asdict(found.side),
+        "price_basis": found.side and found.basis,
         "sessions": simulation.sessions,
         "knowledge": {
             "shell_reads": knowledge.shell_reads,
@@ -200,29 +231,31 @@ def _variant(found: Replays, variant: Variant, score: Score) -> dict[str, Any]:
         "preset": variant.preset,
         "is_headline": variant.is_headline,
         "settings": json.loads(variant.settings),
-        "asked": {size: getattr(score.asked, size) for size in _ASKED},
-        "elided": _tally(score.elided),
-        "untrue": _tally(score.untrue),
-        "saved": _tally(score.sound) | _shares(found, score),
-        "verdicts": _group(score.verdicts),
+        "asked": _asked(found, score.asked),
+        "elided": _tally(found, score.elided),
+        "untrue": _tally(found, score.untrue),
+        "saved": _tally(found, score.sound) | _shares(found, score) | {"known_by": score.known_by},
+        "verdicts": _group(found, score.verdicts),
         "reasons": [
             {"reason": reason, "stage": _stage(variant, reason), "results": number}
             for reason, number in most_first(score.reasons)
         ],
-        "beside": {beside.value: _tally(score.beside.get(beside, NOTHING)) for beside in Beside},
-        "places": {place.value: _group(score.places.get(place, {})) for place in Place},
-        "mixed": _group(score.mixed),
-        "if_unknown_reads": _tally(score.if_unknown_reads),
-        "key_lost": _tally(score.key_lost),
+        "beside": {beside.value: _tally(found, score.beside.get(beside, NOTHING)) for beside in Beside},
+        "places": {place.value: _group(found, score.places.get(place, {})) for place in Place},
+        "mixed": _group(found, score.mixed),
+        "if_unknown_reads": _tally(found, score.if_unknown_reads),
+        "key_lost": _tally(found, score.key_lost),
         "largest_ledger": score.largest,
         "ledger_cap": cap(variant),
         "ladder": [
-            {"step": step.name.lower(), "words": step.value} | _tally(tally)
+            {"step": step.name.lower(), "words": step.value} | _tally(found, tally)
             for step, tally in score.steps.items()
         ],
-        "tools": [{"tool": tool, "verdicts": _group(group)} for tool, group in largest_first(score.tools)],
+        "tools": [
+            {"tool": tool, "verdicts": _group(found, group)} for tool, group in largest_first(score.tools)
+        ],
         "sessions": [
-            {"session": names[0], "project": names[1], "verdicts": _group(group)}
+            {"session": names[0], "project": names[1], "verdicts": _group(found, group)}
             for names, group in _groups(found, score, "session")
         ],
         "examples": [
@@ -242,9 +275,13 @@ def _variant(found: Replays, variant: Variant, score: Score) -> dict[str, Any]:
     }
 
 
-def _tally(tally: Tally) -> dict[str, int]:
-    return dict(zip(_SIZES, _sizes(tally), strict=True))
+def _tally(found: Replays, tally: Tally) -> dict[str, float | None]:
+    return dict(zip(SIZES, _sizes(found, tally), strict=True))
 
 
-def _group(group: Mapping[Verdict, Tally]) -> dict[str, dict[str, int]]:
-    return {verdict.value: _tally(group.get(verdict, NOTHING)) for verdict in Verdict}
+def _asked(found: Replays, tally: Tally) -> dict[str, Any]:
+    return dict(zip(ASKED, _sizes(found, tally, ASKED), strict=True))
+
+
+def _group(found: Replays, group: Mapping[Verdict, Tally]) -> dict[str, dict[str, float | None]]:
+    return {verdict.value: _tally(found, group.get(verdict, NOTHING)) for verdict in Verdict}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from dedupstats.analytics.rates import TOKEN_RULE, share
+from dedupstats.analytics.rates import share
 from dedupstats.analytics.replays import in_words as why_refused
 from dedupstats.report import text
 from dedupstats.report.policy_words import PLACES, VERDICTS
 from dedupstats.report.replay_risk import risk_tables
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
+from dedupstats.report.replay_units import NET, InUnit, unit_notes
 from dedupstats.report.scope import filters, in_words, period
 from dedupstats.report.tables import Column, Table
 from dedupstats.simulate.score import NOTHING, Step
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dedupstats.analytics.replays import Replays
-    from dedupstats.simulate.score import Group
+    from dedupstats.analytics.units import Unit
+    from dedupstats.simulate.score import Group, Score
     from dedupstats.simulate.variants import Variant
 
 By = Literal["policy", "reason", "tool", "session", "ladder", "risk"]
@@ -37,32 +39,28 @@ _STAGE = (
 )
 
 
-def people_tables(found: Replays, by: By) -> list[Table]:
+def people_tables(found: Replays, by: By, unit: Unit = "tokens") -> list[Table]:
     """The tables of one view; `policy` is the overview, with the risk behind it where anything is untrue."""
     if by == "policy":
-        return [*_overview(found), *risk_tables(found)]
+        return [*_overview(found, unit), *risk_tables(found)]
     if by == "risk":
-        return [*risk_tables(found), _places_by_verdict(found)]
+        return [*risk_tables(found), _places_by_verdict(found, unit)]
     make = {"reason": _reasons, "tool": _tools, "session": _sessions, "ladder": _ladder}[by]
-    return [make(found)]
+    return [make(found, unit)]
 
 
-def notes(found: Replays) -> list[str]:
-    """What a reader must know beside the figures, whatever the format."""
+def notes(found: Replays, *units: Unit) -> list[str]:
+    """What a reader must know beside the figures in some units, whatever the format."""
     simulation = found.simulation
-    whole = simulation.results
-    counted = (
-        f"100 % are all {text.count(whole.results)} tool results of {text.count(simulation.sessions)} "
-        f"sessions, copies left out: {text.count(whole.tokens)} tokens ({TOKEN_RULE}), "
-        f"{text.size(whole.bytes)}."
-        if whole.results
-        else "No tool result lies in this window."
+    told = (
+        list(unit_notes(found, units))
+        if simulation.results.results
+        else ["No tool result lies in this window."]
     )
-    truth = (
+    told.append(
         "True: the model can see a full copy of what the marker stands for. Only that is saved; net is less "
         "the markers. Saved means tokens, not time: the tools still run."
     )
-    told = [counted, truth]
     if simulation.scope == "history":
         told.append("Scope history: one process of each engine lived through all sessions, in order of time.")
     told += _about_rtk(found)
@@ -96,15 +94,15 @@ def _about_rtk(found: Replays) -> Iterator[str]:
 # -- by policy -----------------------------------------------------------------------------------------------
 
 
-def _overview(found: Replays) -> list[Table]:
-    whole = found.simulation.results
+def _overview(found: Replays, unit: Unit) -> list[Table]:
+    figures = InUnit.of(found, unit)
     columns = (
         Column("policy"),
         Column("asked", "int"),
         Column("elided", "int"),
         Column("true", "int"),
         Column("untrue", "int"),
-        Column("saved", "figure", "net tokens\nsaved"),
+        Column("saved", "figure", NET[unit]),
     )
     rows = [
         (
@@ -113,12 +111,12 @@ def _overview(found: Replays) -> list[Table]:
             score.elided.results,
             score.sound.results,
             score.untrue.results,
-            _with_share(score.sound.net_tokens, whole.tokens),
+            figures.of_whole(score.sound),
         )
         for variant, score in found.rows
     ]
-    tables = [Table(_title(found), columns, rows, tuple(notes(found)))]
-    return [*tables, *_worth(found), *_ledgers(found)]
+    tables = [Table(_title(found), columns, rows, tuple(notes(found, unit)))]
+    return [*tables, *_worth(found, unit), *_ledgers(found, unit)]
 
 
 def _title(found: Replays) -> str:
@@ -126,48 +124,53 @@ def _title(found: Replays) -> str:
     return f"Replayed{f' ({words})' if words else ''}, {period(found.first, found.last, found.zone)}"
 
 
-def _with_share(part: int, whole: int) -> str:
-    return f"{text.count(part)} ({text.percent(share(part, whole))})" if part else "0"
-
-
-def _worth(found: Replays) -> Iterator[Table]:
-    whole = found.simulation.results
-    rows = []
-    for variant, score in found.rows:
-        sound = score.sound
-        if score.elided.results:
-            rows.append(
-                (
-                    variant.label,
-                    sound.tokens,
-                    sound.marker_tokens,
-                    _with_share(sound.net_tokens, whole.tokens),
-                    score.elided.net_tokens,
-                    sound.bytes,
-                    sound.marker_bytes,
-                    f"{text.size(sound.net_bytes)} ({text.percent(share(sound.net_bytes, whole.bytes))})",
-                )
-            )
-    if rows:
-        yield Table(
-            "What true elisions save: gross, less the markers, net",
-            (
-                Column("policy"),
-                Column("tokens", "int", "gross\ntokens"),
-                Column("marker_tokens", "int", "markers"),
-                Column("net_tokens", "figure", "net"),
-                Column("claimed_tokens", "int", "net it\nclaims"),
-                Column("bytes", "bytes", "gross\nbytes"),
-                Column("marker_bytes", "bytes", "markers"),
-                Column("net_bytes", "figure", "net"),
-            ),
-            rows,
-            ("Net it claims: of all its elisions, untrue ones too. Bounds have no markers.",),
+def _worth(found: Replays, unit: Unit) -> Iterator[Table]:
+    figures = InUnit.of(found, unit)
+    rows = [
+        (
+            variant.label,
+            figures.shown(score.sound, "gross"),
+            figures.shown(score.sound, "markers"),
+            figures.of_whole(score.sound),
+            figures.shown(score.elided),
+            *(_bytes(found, score) if unit == "tokens" else ()),
         )
+        for variant, score in found.rows
+        if score.elided.results
+    ]
+    if not rows:
+        return
+    columns = (
+        Column("policy"),
+        Column("gross", "figure", f"gross\n{_SHORT[unit]}"),
+        Column("markers", "figure"),
+        Column("net", "figure"),
+        Column("claimed", "figure", "net it\nclaims"),
+    )
+    in_bytes = (
+        Column("bytes", "bytes", "gross\nbytes"),
+        Column("marker_bytes", "bytes", "markers"),
+        Column("net_bytes", "figure", "net"),
+    )
+    yield Table(
+        "What true elisions save: gross, less the markers, net",
+        (*columns, *in_bytes) if unit == "tokens" else columns,
+        rows,
+        ("Net it claims: of all its elisions, untrue ones too. Markers of bounds have no text.",),
+    )
 
 
-def _ledgers(found: Replays) -> Iterator[Table]:
-    rows = []
+_SHORT: dict[Unit, str] = {"tokens": "tokens", "sent": "tokens sent", "usd": "list price", "share": "share"}
+
+
+def _bytes(found: Replays, score: Score) -> tuple[int, int, str]:
+    sound, whole = score.sound, found.simulation.results
+    net = f"{text.size(sound.net_bytes)} ({text.percent(share(sound.net_bytes, whole.bytes))})"
+    return sound.bytes, sound.marker_bytes, net
+
+
+def _ledgers(found: Replays, unit: Unit) -> Iterator[Table]:
+    rows, figures = [], InUnit.of(found, unit)
     for variant, score in found.rows:
         largest, more = score.largest, score.if_unknown_reads
         if largest or more.results or score.key_lost.results:
@@ -179,7 +182,7 @@ def _ledgers(found: Replays) -> Iterator[Table]:
                     f"{text.count(largest)}{of}" if largest else "",
                     score.key_lost.results,
                     more.results,
-                    more.net_tokens,
+                    figures.shown(more) if more.results else "0",
                 )
             )
     if rows:
@@ -190,7 +193,7 @@ def _ledgers(found: Replays) -> Iterator[Table]:
                 Column("largest", "figure", "largest\nledger"),
                 Column("key_lost", "int", "lost by\nspelling"),
                 Column("more", "int", "more if unknown\ntools only read"),
-                Column("more_tokens", "int", "net\ntokens"),
+                Column("more_net", "figure", NET[unit].removesuffix(" saved").removesuffix("\nsaved")),
             ),
             rows,
             (_LOST, _unknown_tools(found.unknown)),
@@ -213,7 +216,7 @@ def _unknown_tools(unknown: dict[str, int]) -> str:
 # -- by reason, tool, session, step --------------------------------------------------------------------------
 
 
-def _reasons(found: Replays) -> Table:
+def _reasons(found: Replays, unit: Unit) -> Table:
     rows = []
     for variant, score in found.rows:
         stages = variant.spec.definition.reasons
@@ -224,13 +227,14 @@ def _reasons(found: Replays) -> Table:
         f"{_title(found)}: what decided",
         (Column("policy"), Column("reason"), Column("stage"), Column("results", "int")),
         rows,
-        (_STAGE, *notes(found)),
+        (_STAGE, *notes(found, unit)),
     )
 
 
-def _tools(found: Replays) -> Table:
+def _tools(found: Replays, unit: Unit) -> Table:
     return _table(
         found,
+        unit,
         f"{_title(found)}: elisions by tool",
         (Column("tool"),),
         [
@@ -241,10 +245,11 @@ def _tools(found: Replays) -> Table:
     )
 
 
-def _sessions(found: Replays) -> Table:
+def _sessions(found: Replays, unit: Unit) -> Table:
     names = short_sessions(found)
     return _table(
         found,
+        unit,
         f"{_title(found)}: elisions by session",
         (Column("session"), Column("project")),
         [
@@ -255,9 +260,10 @@ def _sessions(found: Replays) -> Table:
     )
 
 
-def _places_by_verdict(found: Replays) -> Table:
+def _places_by_verdict(found: Replays, unit: Unit) -> Table:
     return _table(
         found,
+        unit,
         "Elisions by verdict and place of the earlier copy",
         (Column("verdict"), Column("place", "text", "earlier copy")),
         [
@@ -272,11 +278,13 @@ def _places_by_verdict(found: Replays) -> Table:
 
 def _table(
     found: Replays,
+    unit: Unit,
     title: str,
     columns: tuple[Column, ...],
     groups: Iterable[tuple[tuple[str | None, ...], Variant, Group]],
 ) -> Table:
     """Elisions of some groups, each with its verdicts."""
+    figures = InUnit.of(found, unit)
     return Table(
         title,
         (
@@ -285,7 +293,7 @@ def _table(
             Column("elided", "int"),
             Column("true", "int"),
             Column("untrue", "int"),
-            Column("net_tokens", "int", "net tokens\nsaved"),
+            Column("net", "figure", NET[unit]),
         ),
         [
             (
@@ -294,11 +302,11 @@ def _table(
                 claimed(group).results,
                 group.get(Verdict.SOUND, NOTHING).results,
                 untrue(group).results,
-                group.get(Verdict.SOUND, NOTHING).net_tokens,
+                figures.shown(group.get(Verdict.SOUND, NOTHING)),
             )
             for names, variant, group in groups
         ],
-        tuple(notes(found)),
+        tuple(notes(found, unit)),
     )
 
 
@@ -310,26 +318,26 @@ def _unruled(found: Replays) -> Iterator[str]:
             yield f"{variant.label}: {beside:,} more are true though by no repeat rule, and in no step."
 
 
-def _ladder(found: Replays) -> Table:
-    whole = found.simulation.results.tokens
+def _ladder(found: Replays, unit: Unit) -> Table:
+    figures = InUnit.of(found, unit)
     return Table(
         f"{_title(found)}: from the upper bound to what is saved",
         (
             Column("policy"),
             Column("step"),
             Column("results", "int"),
-            Column("tokens", "figure"),
-            Column("marker_tokens", "int", "markers"),
-            Column("net_tokens", "figure", "net"),
+            Column("gross", "figure", _SHORT[unit]),
+            Column("markers", "figure"),
+            Column("net", "figure"),
         ),
         [
             (
                 variant.label,
                 step.value,
                 tally.results,
-                _with_share(tally.tokens, whole),
-                tally.marker_tokens,
-                _with_share(tally.net_tokens, whole),
+                figures.of_whole(tally, "gross"),
+                figures.shown(tally, "markers"),
+                figures.of_whole(tally),
             )
             for variant, score in found.rows
             for step, tally in score.steps.items()
@@ -337,6 +345,6 @@ def _ladder(found: Replays) -> Table:
         (
             "Each step is a part of the one above it; the first is an upper bound.",
             *_unruled(found),
-            *notes(found),
+            *notes(found, unit),
         ),
     )

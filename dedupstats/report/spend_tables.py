@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dedupstats.analytics.top import Top
 
 Unit = Literal["usd", "tokens", "share"]
+"""what rows of groups are counted in; their `tokens` are tokens sent"""
 
 WORDS = {
     Kind.RESULT: "tool results",
@@ -65,8 +66,8 @@ def _cells(part: Slice, whole: Slice) -> tuple[Any, ...]:
 
 
 _PARTS = (
-    Column("tokens", "figure", "tokens sent"),
-    Column("usd", "figure", "list price"),
+    Column("tokens", "figure", money.UNITS["sent"]),
+    Column("usd", "figure", money.UNITS["usd"]),
     Column("share", "percent"),
     Column("again", "figure", "of it after\na pause"),
 )
@@ -97,7 +98,7 @@ def notes(spend: Spend) -> list[str]:
     requests = text.count(total.requests)
     answers = f"{money.tokens(total.output_tokens)} tokens{_estimated(total)}"
     said = [
-        f"{requests} requests. Tokens sent: a token counts at each that carried it; share: of the {share}.",
+        f"{requests} requests. {money.SENT}; share: of the {share}.",
         f"Answers, beside it: {answers}, {money.usd(paid_answers(total))}.",
     ]
     if total.expired:
@@ -133,7 +134,7 @@ def notes(spend: Spend) -> list[str]:
         )
     if spend.undated:
         said.append(f"Without a time, so priced at the newest one known: {plural(spend.undated, 'request')}.")
-    said.append(f"List-price equivalent, not a bill: {spend.basis or 'no prices yet'}.")
+    said.append(f"{money.BASIS}: {spend.basis or 'no prices yet'}.")
     return said
 
 
@@ -176,7 +177,11 @@ def _groups(spend: Spend, unit: Unit) -> Table:
         Column("again", "figure", "after\na pause"),
         Column("answers", "figure"),
     ]
-    unit_words = {"usd": "list price", "tokens": "tokens sent", "share": "shares of the row's input"}
+    unit_words = {
+        "usd": money.UNITS["usd"],
+        "tokens": money.UNITS["sent"],
+        "share": "shares of the row's input",
+    }
     return Table(
         title=f"Input by {spend.by}, {unit_words[unit]}{_scope(spend)}",
         columns=tuple(columns),
@@ -311,7 +316,7 @@ def top_notes(top: Top) -> list[str]:
         *said,
         _CAME_AGAIN,
         f"Tokens: {money.known_by(_levels(top))}.",
-        f"List-price equivalent, not a bill: {top.basis or 'no prices yet'}.",
+        f"{money.BASIS}: {top.basis or 'no prices yet'}.",
     ]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TextIO
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the JSON form; grows when a reader of the old form would stumble."""
 
 Kind = Literal["text", "figure", "int", "bytes", "percent", "raw", "float", "bool", "time"]

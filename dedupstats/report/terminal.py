@@ -137,7 +137,7 @@ def _engines(report: Report, width: int, *, is_short: bool = False, colour: bool
     replay = report.replay
     if replay is None:
         return ""
-    table = outline_replay.headlines(report)
+    table = outline_replay.headlines(report) if replay.refused else outline_replay.first_lines(replay)
     title = outline_replay.title(replay)
     if is_short:
         title = title.upper()

@@ -5,18 +5,23 @@ Rows are numbers within the chunk; ordinals count within a context and positions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dedupstats.policies.base import Emission, Event
+from dedupstats.simulate.weights import bytes4_weights, ladder_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from dedupstats.economics.tokens import TokenRule
+    from dedupstats.simulate.score import Step, Tally
+    from dedupstats.simulate.weights import Weights
 
 NO, YES, UNKNOWN = 0, 1, 2
 """what is known of a call: that it has an effect, that it only reads, nothing"""
@@ -87,9 +92,17 @@ class Chunk:
     """events in order"""
     contexts: Mapping[int, ContextFacts]
     """by context key"""
+    tokens: TokenRule
+    by_rules: dict[str, tuple[NDArray[Any], dict[Step, Tally]]] = field(default_factory=dict)
+    """steps of ladders that are the same for all policies, kept by the first score that wants them"""
 
     def __len__(self) -> int:
         return len(self.known)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What each row weighs."""
+        return (bytes4_weights if self.tokens == "bytes4" else ladder_weights)(self.columns)
 
     @cached_property
     def known_to_shell(self) -> NDArray[Any]:

@@ -197,5 +197,6 @@ def largest(
         best.sort()
         del best[top:]
 
-    simulate(store, policies, knowledge=knowledge, take=take)
+    # decisions alone are wanted, not what they are worth
+    simulate(store, policies, knowledge=knowledge, tokens="bytes4", take=take)
     return [Elision(policies[number].label, key, -size) for size, key, number in best]

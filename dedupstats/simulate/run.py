@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from dedupstats.collector import collector_off
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.replay import Replay
-from dedupstats.simulate.score import Score, Tally
+from dedupstats.simulate.score import Score
 from dedupstats.simulate.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dedupstats.economics.tokens import TokenRule
     from dedupstats.simulate.chunk import Chunk
     from dedupstats.simulate.replay import Replayed
+    from dedupstats.simulate.score import Tally
     from dedupstats.simulate.timeline import Scope
     from dedupstats.simulate.variants import Variant
     from dedupstats.store import Store
@@ -26,8 +28,11 @@ class Simulation:
     """What a run found."""
 
     scope: Scope
+    tokens: TokenRule
     results: Tally
     """of the history: every result that is counted, copies left out"""
+    known_by: dict[int, int]
+    """their tokens by how they are known (`dedupstats.economics.tokens.Level`)"""
     sessions: int
     """sessions with such results"""
     variants: list[Variant]
@@ -44,6 +49,7 @@ def simulate(
     counted: str = "true",
     parameters: Mapping[str, Any] | None = None,
     family: int | None = None,
+    tokens: TokenRule = "ladder",
     take: Callable[[Chunk, list[Replayed]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
@@ -59,13 +65,20 @@ def simulate(
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
         family: Only this family, as if there were no other; None: all of them.
+        tokens: How tokens are counted: by the estimator ladder, with what carrying them cost, or by bytes.
         take: Is shown each chunk with what every variant did in it.
         progress: Is told how many of how many chunks are done.
     """
-    timeline = Timeline(store, scope, knowledge or Knowledge(), counted, parameters, family=family)
-    found = Simulation(
-        scope, Tally(*timeline.counted), timeline.sessions, list(variants), [Score() for _ in variants]
+    timeline = Timeline(
+        store,
+        scope,
+        knowledge or Knowledge(),
+        counted,
+        parameters,
+        family=family,
+        tokens=tokens,
     )
+    found = begun(timeline, scope, tokens, variants)
     replay = Replay(variants, scope)
     stretches = timeline.stretches
     with collector_off():
@@ -79,3 +92,16 @@ def simulate(
             if progress is not None:
                 progress(number + 1, len(stretches))
     return found
+
+
+def begun(timeline: Timeline, scope: Scope, tokens: TokenRule, variants: Sequence[Variant]) -> Simulation:
+    """A simulation of which everything is known but the scores."""
+    return Simulation(
+        scope,
+        tokens,
+        timeline.counted,
+        timeline.known_by,
+        timeline.sessions,
+        list(variants),
+        [Score() for _ in variants],
+    )

@@ -20,18 +20,34 @@ if TYPE_CHECKING:
 NOT_REACHED = "not_reached"
 """the reason of results that an engine is not asked about, though they answer a call"""
 
+NANO = 1_000_000_000
+"""billionths of a dollar in a dollar"""
+
 EXAMPLES = 5
 """elisions of each verdict that a score names"""
 
 
 class Tally(NamedTuple):
-    """Results, and what they and their markers weigh once. Tokens are bytes / 4, rounded up by result."""
+    """Results, what they weigh, and what their markers weigh. See `dedupstats.simulate.weights`."""
 
     results: int = 0
     bytes: int = 0
     tokens: int = 0
+    """first-pass tokens, of each result once"""
+    sent: int = 0
+    """tokens times the requests that carried them, copies included"""
+    nano_usd: int = 0
+    """what the requests with a price charged for that, billionths of a dollar"""
+    unpriced_sent: int = 0
+    """the part of `sent` whose requests have no price"""
+    modelled_sent: int = 0
+    """the part of `sent` whose requests have no usage in the log"""
+    uncosted: int = 0
+    """results of which nothing is known but bytes: their tokens are bytes / 4, and no request counts"""
     marker_bytes: int = 0
     marker_tokens: int = 0
+    marker_sent: int = 0
+    marker_nano_usd: int = 0
 
     @property
     def net_bytes(self) -> int:
@@ -42,6 +58,36 @@ class Tally(NamedTuple):
     def net_tokens(self) -> int:
         """Tokens saved once the markers are paid."""
         return self.tokens - self.marker_tokens
+
+    @property
+    def is_costed(self) -> bool:
+        """Whether it is known how often any of these tokens were sent."""
+        return self.uncosted < self.results or not self.results
+
+    @property
+    def net_sent(self) -> int | None:
+        """Tokens sent that are saved; None: nothing is known of requests."""
+        return self.sent - self.marker_sent if self.is_costed else None
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether there is a dollar to speak of: what no request with a price carried is not free."""
+        return self.is_costed and (self.unpriced_sent < self.sent or not self.sent)
+
+    @property
+    def usd(self) -> float | None:
+        """What carrying them cost, USD at list prices; None: no price."""
+        return self.nano_usd / NANO if self.is_priced else None
+
+    @property
+    def marker_usd(self) -> float | None:
+        """What carrying the markers would have cost; None: no price."""
+        return self.marker_nano_usd / NANO if self.is_priced else None
+
+    @property
+    def net_usd(self) -> float | None:
+        """Dollars saved once the markers are paid; None: no price."""
+        return (self.nano_usd - self.marker_nano_usd) / NANO if self.is_priced else None
 
     def plus(self, other: Tally) -> Tally:
         """The sum of both."""
@@ -113,6 +159,8 @@ class Score:
     key_lost: Tally = NOTHING
     """results shown though the session had the same bytes of a call that differs in spelling only"""
     steps: dict[Step, Tally] = field(default_factory=dict)
+    known_by: dict[int, int] = field(default_factory=dict)
+    """tokens of the sound ones by how they are known (`dedupstats.economics.tokens.Level`)"""
     largest: int = 0
     """entries of the largest ledger"""
     examples: dict[Verdict, list[Example]] = field(default_factory=dict)
@@ -146,6 +194,7 @@ class Score:
         self.if_unknown_reads = self.if_unknown_reads.plus(other.if_unknown_reads)
         self.key_lost = self.key_lost.plus(other.key_lost)
         add(self.steps, other.steps)
+        self.known_by = dict(Counter(self.known_by) + Counter(other.known_by))
         self.largest = max(self.largest, other.largest)
         for verdict, examples in other.examples.items():
             both = [*self.examples.get(verdict, []), *examples]

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from dedupstats.economics.families import FAMILIES, family_of
+from dedupstats.economics.tokens import Level
 from dedupstats.model import Provenance, ReadOnly
 from dedupstats.policies.base import NEVER, Event, EventKind
 from dedupstats.simulate.chunk import NO, UNKNOWN, YES, Arrival, Chunk, Columns, ContextFacts
+from dedupstats.simulate.score import Tally, total
+from dedupstats.simulate.weights import COLUMNS
 from dedupstats.sources import all_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dedupstats.economics.tokens import TokenRule
     from dedupstats.simulate.knowledge import Knowledge
     from dedupstats.store import Store
 
@@ -68,6 +73,12 @@ case when e.tool in ('Read', 'mcp__acp__Read') then 5 + coalesce(strlen(e.target
     else e.tool_bytes end
 """
 
+#: The tokenizer's family of each model, which tells the tokens of a marker; 0: not known.
+_MODELS = """
+create or replace temp table replay_model as
+select unnest($models) as model, unnest($families)::tinyint as family
+"""
+
 _LEDGERS = f"""
 create or replace temp table replay_ledger as
 select row_number() over (order by process, ledger) - 1 as ledger_no, process, ledger
@@ -107,6 +118,7 @@ with listed as (
         case e.rtk_mode when 'exact' then 1 when 'mixed' then 2 else 0 end::tinyint as hook,
         coalesce(e.rtk_identity_bytes, 0)::integer as hook_identity, ({_IDENTITY})::integer as identity,
         {", ".join(f"r.{flag}" for flag in FLAGS)},
+        coalesce(m.family, 0)::tinyint as family,
         {{counted}} as is_counted
     from emission e
     join emission_repeat r using (emission_key)
@@ -114,6 +126,7 @@ with listed as (
     join replay_tool t
         on t.tool = e.tool and t.category = coalesce(e.category, '') and t.read_only = e.read_only
             and t.provenance = e.provenance
+    left join replay_model m on m.model = e.model
     where {{only}}
 )
 select (row_number() over (order by {{order}}) - 1)::integer as position, listed.* exclude (ledger),
@@ -123,6 +136,68 @@ join replay_ledger l on l.ledger = listed.ledger and l.process = {{process}}
 order by position
 """
 
+#: What results and their copies cost, rounded row by row so that sums do not depend on their order.
+_COPIED = """
+create or replace temp table replay_copied as
+select o.position, r.position < o.position as is_early, {sums}
+from replay_row r
+join replay_row o on o.emission_key = r.copy_of
+join emission_cost c on c.emission_key = r.emission_key
+where r.is_copy
+group by all
+"""
+_COSTS = """
+create or replace temp table replay_cost as
+select r.position, round_even(c.tokens, 0)::bigint as tokens, c.level::tinyint as level, {sums}
+from replay_row r
+join emission_cost c using (emission_key)
+left join replay_copied k on k.position = r.position and not k.is_early
+where not r.is_copy
+order by r.position
+"""
+"""A copy is shown as its original was, so what elides the original saves on both; but a copy that arrived
+before it was shown in full (as verdicts have it) and costs what it cost."""
+
+_SUMS: Final = {
+    "sent": "c.carried_tokens",
+    "nano_usd": "c.usd * 1e9",
+    "unpriced_sent": "c.unpriced_tokens",
+    "modelled_sent": "c.modelled_tokens",
+}
+
+_LEVEL = f"coalesce(k.level, {Level.UNKNOWN.value})"
+_WEIGHT = ", ".join(
+    (
+        "coalesce(k.tokens, (r.bytes + 3) // 4) as tokens",
+        *(f"coalesce(k.{name}, 0) as {name}" for name in _SUMS),
+        "(k.position is null)::tinyint as uncosted",
+        f"{_LEVEL}::tinyint as level",
+    )
+)
+"""Results without a figure of costs count by bytes / 4."""
+
+_WEIGHED = f"""
+select r.* replace (case when {_LEVEL} = {Level.UNKNOWN.value} then 0 else r.family end as family), {_WEIGHT}
+from ({{chunk}}) r
+left join replay_cost k using (position)
+order by r.position
+"""
+
+_COUNTED = f"""
+with counted as (
+    select 1 as results, r.bytes, {_WEIGHT}
+    from replay_row r
+    left join replay_cost k using (position)
+    where r.is_counted and not r.is_copy
+    union all
+    -- copies that no policy touches are carried all the same
+    select 0, 0, 0, k.sent, k.nano_usd, k.unpriced_sent, k.modelled_sent, 0, {Level.UNKNOWN.value}
+    from replay_copied k
+    join replay_row r using (position)
+    where k.is_early and r.is_counted
+)
+select level, {", ".join(f"sum({name})::bigint" for name in COLUMNS)} from counted group by all order by all
+"""
 
 _FAMILIES = """
 create or replace temp table replay_family as
@@ -214,6 +289,7 @@ class Timeline:
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
         family: Only this family, as if there were no other; None: all of them.
+        tokens: How tokens are counted; by `bytes4` no costs are looked at.
     """
 
     def __init__(
@@ -225,19 +301,34 @@ class Timeline:
         parameters: Mapping[str, Any] | None = None,
         *,
         family: int | None = None,
+        tokens: TokenRule = "ladder",
     ) -> None:
         only = "true" if family is None else f"family_key = {family}"
         self._store = store
         self._scope: Scope = scope
         self._knowledge = knowledge
+        self._tokens: TokenRule = tokens
         self._hinted_effects = frozenset(
             pair for source in all_sources() for pair in getattr(source, "hinted_effects", ())
         )
         process = _PROCESSES[scope]
         for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
             store.query(sql.format(only=only, process=process))
+        models = [] if tokens == "bytes4" else _models(store)
+        store.query(
+            _MODELS,
+            {"models": [model for model, _ in models], "families": [family for _, family in models]},
+        )
         rows = _ROWS.format(order=_ORDERS[scope], counted=counted, process=process, only=only)
         store.query_sparingly(rows, dict(parameters or {}))
+        if tokens == "ladder":
+            whole = ", ".join(f"sum(round_even({sql}, 0))::bigint as {name}" for name, sql in _SUMS.items())
+            store.query(_COPIED.format(sums=whole))
+            own = (
+                f"round_even({sql}, 0)::bigint + coalesce(k.{name}, 0) as {name}"
+                for name, sql in _SUMS.items()
+            )
+            store.query(_COSTS.format(sums=", ".join(own)))
         store.query(_FAMILIES)
         store.query(_LIVED)
         store.query(
@@ -257,12 +348,24 @@ class Timeline:
         }
 
     @cached_property
-    def counted(self) -> tuple[int, int, int]:
-        """Results, bytes and tokens of what is counted, copies left out."""
-        return self._store.query(
-            "select count(*), coalesce(sum(bytes), 0)::bigint, coalesce(sum((bytes + 3) // 4), 0)::bigint "
-            "from replay_row where is_counted and not is_copy"
-        )[0]
+    def counted(self) -> Tally:
+        """What is counted, copies left out (what carrying them cost is their original's)."""
+        return total(tally for _, tally in self._by_level)
+
+    @cached_property
+    def known_by(self) -> dict[int, int]:
+        """Tokens of what is counted, by how they are known."""
+        return {level: tally.tokens for level, tally in self._by_level if tally.tokens}
+
+    @cached_property
+    def _by_level(self) -> list[tuple[int, Tally]]:
+        if self._tokens == "bytes4":
+            ((results, size, tokens),) = self._store.query(
+                "select count(*), coalesce(sum(bytes), 0)::bigint, "
+                "coalesce(sum((bytes + 3) // 4), 0)::bigint from replay_row where is_counted and not is_copy"
+            )
+            return [(Level.UNKNOWN, Tally(results, size, tokens, uncosted=results))]
+        return [(level, Tally(*sizes)) for level, *sizes in self._store.query(_COUNTED)]
 
     @cached_property
     def sessions(self) -> int:
@@ -288,7 +391,8 @@ class Timeline:
 
     def chunk(self, first: int, last: int) -> Chunk:
         """The chunk of a stretch."""
-        arrays = self._store.connection.execute(_CHUNK, {"first": first, "last": last}).fetchnumpy()
+        rows = _CHUNK if self._tokens == "bytes4" else _WEIGHED.format(chunk=_CHUNK)
+        arrays = self._store.connection.execute(rows, {"first": first, "last": last}).fetchnumpy()
         columns = Columns({name: np.asarray(array) for name, array in arrays.items()})
         start = int(np.searchsorted(columns["position"], first))
         said = [self._said(*tool) for tool in self._tools]
@@ -308,6 +412,7 @@ class Timeline:
             ledgers=self._ledgers,
             arrivals=self._arrivals(first, last, start),
             contexts=self._contexts,
+            tokens=self._tokens,
         )
 
     def chunks(self) -> Iterator[Chunk]:
@@ -351,3 +456,13 @@ class Timeline:
             )
             for position, kind, context, ledger, is_of_session, line in rows
         ]
+
+
+def _models(store: Store) -> list[tuple[str, int]]:
+    """Models whose tokenizer is known, each with the number of its family, from 1 on."""
+    found = []
+    for (model,) in store.query("select distinct model from emission where model is not null order by model"):
+        family = family_of(model)
+        if family is not None:
+            found.append((model, FAMILIES.index(family) + 1))
+    return found

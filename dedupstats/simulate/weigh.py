@@ -73,19 +73,18 @@ def score(
     counted = chunk.columns["is_counted"]
     keep = counted[judged.row]
     kept = Judged(*(column[keep] for column in judged))
-    found = _weighed(chunk, kept)
+    weighed = _elided(chunk, kept.row, kept.marker_bytes)
+    found = _weighed(chunk, kept, weighed)
     found.asked = tally(chunk, asked[counted[asked]])
     found.reasons = _reasons(chunk, asked, answers)
     reasons = definition.reasons
-    rows = np.flatnonzero(counted)
-    rows = rows[rows >= chunk.start]
-    for step, rule in _RULES[definition.keyed_by].items():
-        rows = rows[chunk.columns[rule][rows]]
-        found.steps[step] = tally(chunk, rows)
+    rows, steps = _by_rules(chunk, definition.keyed_by)
+    found.steps.update(steps)
     known, decisions = _answers_at(asked, answers, rows)
     if is_partial:
         found.steps[Step.REACHED] = tally(chunk, known)
-    _climb(found, chunk, known, [reasons.get(answer.reason, Stage.LEDGER) for answer in decisions], kept)
+    stages = [reasons.get(answer.reason, Stage.LEDGER) for answer in decisions]
+    _climb(found, chunk, known, stages, kept, weighed)
     if definition.keyed_by == "call":
         lost = np.flatnonzero(
             chunk.columns["norm_repeat_session"] & ~chunk.columns["repeat_session"] & counted
@@ -98,16 +97,34 @@ def score(
 
 def tally(chunk: Chunk, rows: NDArray[Any], markers: NDArray[Any] | None = None) -> Tally:
     """The sum over some rows of a chunk, with the bytes of their markers if they are elided."""
-    sizes = chunk.columns["bytes"][rows]
     if markers is None:
-        markers = np.zeros(0, dtype=np.int64)
-    return Tally(
-        len(rows),
-        int(sizes.sum()),
-        int(((sizes + 3) // 4).sum()),
-        int(markers.sum()),
-        int(((markers + 3) // 4).sum()),
-    )
+        # by column: a tally is a few sums over what lies together
+        return Tally(*chunk.weights.whole.take(rows, axis=1).sum(axis=1).tolist())
+    return _sum(_elided(chunk, rows, markers))
+
+
+def _elided(chunk: Chunk, rows: NDArray[Any], markers: NDArray[Any]) -> NDArray[Any]:
+    """The fields of a tally of each of some elisions, one column an elision."""
+    weights = chunk.weights
+    return np.vstack([weights.whole.take(rows, axis=1), weights.instead(rows, markers)])
+
+
+def _sum(weighed: NDArray[Any]) -> Tally:
+    return Tally(*weighed.sum(axis=1).tolist())
+
+
+def _by_rules(chunk: Chunk, keyed_by: str) -> tuple[NDArray[Any], dict[Step, Tally]]:
+    """The steps that repeat rules decide, the same for all policies, and the rows behind the last one."""
+    found = chunk.by_rules.get(keyed_by)
+    if found is None:
+        rows = np.flatnonzero(chunk.columns["is_counted"])
+        rows = rows[rows >= chunk.start]
+        steps = {}
+        for step, rule in _RULES[keyed_by].items():
+            rows = rows[chunk.columns[rule][rows]]
+            steps[step] = tally(chunk, rows)
+        found = chunk.by_rules[keyed_by] = rows, steps
+    return found
 
 
 def _reasons(chunk: Chunk, asked: NDArray[Any], answers: list[Decision]) -> dict[str, int]:
@@ -122,25 +139,25 @@ def _reasons(chunk: Chunk, asked: NDArray[Any], answers: list[Decision]) -> dict
     return dict(found)
 
 
-def _weighed(chunk: Chunk, judged: Judged) -> Score:
+def _weighed(chunk: Chunk, judged: Judged, weighed: NDArray[Any]) -> Score:
     """Everything that is a sum over elisions."""
     columns, found = chunk.columns, Score()
     everything = np.zeros(len(judged.row), dtype=np.int64)
-    found.verdicts = _groups(chunk, judged, everything).get(0, {})
+    found.verdicts = _groups(judged, weighed, everything).get(0, {})
     mixed = columns["hook"][judged.row] == MIXED
-    found.mixed = _groups(chunk, judged, mixed).get(1, {})
-    found.places = {PLACES[place]: group for place, group in _groups(chunk, judged, judged.place).items()}
-    for number, group in _groups(chunk, judged, columns["tool_no"][judged.row]).items():
+    found.mixed = _groups(judged, weighed, mixed).get(1, {})
+    found.places = {PLACES[place]: group for place, group in _groups(judged, weighed, judged.place).items()}
+    for number, group in _groups(judged, weighed, columns["tool_no"][judged.row]).items():
         # one name can be several tools, which differ in what is known of them
         add(found.tools.setdefault(chunk.tools[number], {}), group)
-    found.sessions = _groups(chunk, judged, columns["session_key"][judged.row])
+    found.sessions = _groups(judged, weighed, columns["session_key"][judged.row])
     sound = judged.verdict == _SOUND
     for name in Beside:
         chosen = sound & getattr(judged, name.value)
         if chosen.any():
-            found.beside[name] = tally(chunk, judged.row[chosen], judged.marker_bytes[chosen])
-    chosen = judged.if_unknown_reads
-    found.if_unknown_reads = tally(chunk, judged.row[chosen], judged.marker_bytes[chosen])
+            found.beside[name] = _sum(weighed[:, chosen])
+    found.if_unknown_reads = _sum(weighed[:, judged.if_unknown_reads])
+    found.known_by = chunk.weights.by_level(judged.row[sound])
     for number in np.unique(judged.verdict).tolist():
         found.examples[VERDICTS[number]] = _examples(chunk, judged, number)
     return found
@@ -165,22 +182,29 @@ def _examples(chunk: Chunk, judged: Judged, verdict: int) -> list[Example]:
     ]
 
 
-def _climb(found: Score, chunk: Chunk, rows: NDArray[Any], stages: Sequence[Stage], judged: Judged) -> None:
+def _climb(  # noqa: PLR0917 - the parts of one score
+    found: Score,
+    chunk: Chunk,
+    rows: NDArray[Any],
+    stages: Sequence[Stage],
+    judged: Judged,
+    weighed: NDArray[Any],
+) -> None:
     """The steps that the policy's own answers decide, of results that are in sight."""
-    markers = np.full(len(chunk), -1, dtype=np.int64)
-    markers[judged.row] = judged.marker_bytes
+    place = np.full(len(chunk), -1, dtype=np.int64)
+    place[judged.row] = np.arange(len(judged.row))
     is_sound = np.zeros(len(chunk), dtype=bool)
     is_sound[judged.row[judged.verdict == _SOUND]] = True
     numbers = np.array([_STAGE_NUMBERS[stage] for stage in stages], dtype=np.int64)
     # what was elided has no stage of its own and passes them all
-    numbers[markers[rows] >= 0] = -1
+    numbers[place[rows] >= 0] = -1
     for step, stage in _STAGES.items():
         passes = numbers != _STAGE_NUMBERS[stage]
         rows, numbers = rows[passes], numbers[passes]
         found.steps[step] = tally(chunk, rows)
-    for step, is_left in ((Step.KNOWN, markers >= 0), (Step.SOUND, is_sound)):
+    for step, is_left in ((Step.KNOWN, place >= 0), (Step.SOUND, is_sound)):
         rows = rows[is_left[rows]]
-        found.steps[step] = tally(chunk, rows, markers[rows])
+        found.steps[step] = _sum(weighed.take(place[rows], axis=1))
 
 
 def _answers_at(
@@ -194,19 +218,18 @@ def _answers_at(
     return rows[agrees], [answers[place] for place in places[agrees].tolist()]
 
 
-def _groups(chunk: Chunk, judged: Judged, names: NDArray[Any]) -> dict[int, Group]:
+def _groups(judged: Judged, weighed: NDArray[Any], names: NDArray[Any]) -> dict[int, Group]:
     """Tallies by verdict for each name (a number) of the elisions."""
     if not len(names):
         return {}
     values, numbers = np.unique(names, return_inverse=True)
     codes = numbers * len(VERDICTS) + judged.verdict
     order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1)).tolist()
+    codes = codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    sums = np.add.reduceat(weighed.take(order, axis=1), starts, axis=1)
     found: dict[int, Group] = {}
-    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-        places = order[start:stop]
-        number, verdict = divmod(int(codes[places[0]]), len(VERDICTS))
-        found.setdefault(int(values[number]), {})[VERDICTS[verdict]] = tally(
-            chunk, judged.row[places], judged.marker_bytes[places]
-        )
+    for code, summed in zip(codes[starts].tolist(), sums.T.tolist(), strict=True):
+        number, verdict = divmod(code, len(VERDICTS))
+        found.setdefault(int(values[number]), {})[VERDICTS[verdict]] = Tally(*summed)
     return found

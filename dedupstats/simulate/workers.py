@@ -12,8 +12,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dedupstats.simulate.replay import Replay
-from dedupstats.simulate.run import Simulation
-from dedupstats.simulate.score import Score, Tally
+from dedupstats.simulate.run import begun
 from dedupstats.simulate.timeline import Timeline
 from dedupstats.store import open_store
 
@@ -21,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from dedupstats.economics.tokens import TokenRule
     from dedupstats.simulate.knowledge import Knowledge
+    from dedupstats.simulate.run import Simulation
     from dedupstats.simulate.save import Spool
+    from dedupstats.simulate.score import Score
     from dedupstats.simulate.variants import Variant
     from dedupstats.store import Store
 
@@ -37,6 +39,18 @@ class Job(NamedTuple):
     parameters: Mapping[str, Any]
     spool: Spool | None
     """takes the decisions, if they are to be saved"""
+    tokens: TokenRule = "ladder"
+
+    def timeline(self, store: Store) -> Timeline:
+        """The history in order, of a store that is open."""
+        return Timeline(
+            store,
+            "session",
+            self.knowledge,
+            self.counted,
+            self.parameters,
+            tokens=self.tokens,
+        )
 
 
 def simulate_in_processes(
@@ -53,14 +67,8 @@ def simulate_in_processes(
     Raises:
         StoreError: Another process cannot open the store.
     """
-    timeline = Timeline(store, "session", job.knowledge, job.counted, job.parameters)
-    found = Simulation(
-        "session",
-        Tally(*timeline.counted),
-        timeline.sessions,
-        list(job.variants),
-        [Score() for _ in job.variants],
-    )
+    timeline = job.timeline(store)
+    found = begun(timeline, "session", job.tokens, job.variants)
     stretches = timeline.stretches
     if not stretches:
         return found
@@ -101,7 +109,7 @@ def _replay(stretch: tuple[int, int]) -> list[Score]:
     if not _AT_WORK:
         # open until the process ends
         store = open_store(job.path, read_only=True)
-        timeline = Timeline(store, "session", job.knowledge, job.counted, job.parameters)
+        timeline = job.timeline(store)
         _AT_WORK.append((timeline, Replay(job.variants, "session")))
     timeline, replay = _AT_WORK[0]
     chunk = timeline.chunk(*stretch)

@@ -16,7 +16,7 @@ from support.replay import Did, Elided, did
 
 from dedupstats.policies import all_policies, chosen
 from dedupstats.policies.spec import Definition
-from dedupstats.simulate.score import NOTHING, Beside, Step, Tally
+from dedupstats.simulate.score import NOTHING, Beside, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -216,7 +216,10 @@ def test_r16_a_marker_that_points_at_a_marker(tmp_path: Path) -> None:
         "t2": Elided("t1", "sound", "in_sight", frozenset({"later_dangling"})),
         "t3": Elided("t1", "dangling", "gone"),
     }
-    assert did(store, V2).score.beside == {Beside.LATER_DANGLING: Tally(1, 300, 75, 229, 58)}
+    beside = did(store, V2).score.beside
+    assert {name: (tally.results, tally.bytes, tally.marker_bytes) for name, tally in beside.items()} == {
+        Beside.LATER_DANGLING: (1, 300, 229)
+    }
 
 
 def test_r17_two_reads_in_one_batch(tmp_path: Path) -> None:

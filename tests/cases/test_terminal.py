@@ -158,7 +158,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> Non
         store.query("insert into raw.skipped values (1, 'f', 3, 'no JSON', 1)")
     ran = run("rates", "--format", "json", "--all-rules", "--db", str(path))
     found = json.loads(ran.data, parse_constant=pytest.fail)
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert [row["group"] for row in found["rows"]] == ["a\x00b", "Empty"]
     # S08: no bytes to divide by is no rate
     assert found["rows"][1]["rules"]["repeat-session"]["share_of_bytes"] is None

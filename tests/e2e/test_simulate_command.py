@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from support.command import Ran, run
 from support.pipeline import Log
-from support.reread import BYTES, RESULTS, TOKENS, store_of
+from support.reread import BYTES, RESULTS, store_of
 
 import dedupstats
 
@@ -56,8 +56,8 @@ def verdicts(found: dict[str, Any]) -> dict[str, tuple[int, int]]:
 
 def test_what_every_policy_does(path: Path) -> None:
     found = document(path)
-    assert found["schema_version"] == 1
-    assert found["results"] == {"results": RESULTS, "bytes": BYTES, "tokens": TOKENS}
+    assert found["schema_version"] == 2
+    assert (found["results"]["results"], found["results"]["bytes"]) == (RESULTS, BYTES)
     assert found["sessions"] == 2
     assert found["unknown_tools"] == {"Bash": 2}
     assert verdicts(found) == {
@@ -77,8 +77,8 @@ def test_what_every_policy_does(path: Path) -> None:
     }
     by_name = {variant["variant"]: variant for variant in found["variants"]}
     safe = by_name["safe"]
-    assert (safe["saved"]["net_bytes"], safe["saved"]["net_tokens"]) == (2000, 500)
-    assert safe["saved"]["share_of_tokens"] == 500 / TOKENS
+    assert safe["saved"]["net_bytes"] == 2000
+    assert safe["saved"]["share_of_bytes"] == 2000 / BYTES
     assert safe["if_unknown_reads"]["results"] == 1
     assert by_name["keep-all"]["reasons"] == [{"reason": "kept", "stage": "eligible", "results": RESULTS}]
     v1 = by_name["docker-agent:v1 (host)"]
@@ -94,7 +94,7 @@ def test_what_every_policy_does(path: Path) -> None:
 
 def test_figures_are_those_of_saved_decisions(path: Path, tmp_path: Path) -> None:
     own = Path(shutil.copy(path, tmp_path / "s.duckdb"))
-    ran = simulate(own, "--save", "it's mine", "--format", "json")
+    ran = simulate(own, "--tokens", "bytes4", "--save", "it's mine", "--format", "json")
     assert ran.code == 0
     words = shlex.split(ran.err.split("saved: ")[1].splitlines()[0])
     assert words == ["dedupstats", "sql", "from decision where name = 'it''s mine'"]
@@ -130,7 +130,7 @@ def test_a_window_counts_and_does_not_cut(path: Path) -> None:
     assert 0 < counted < 4
     assert [variant["asked"]["results"] for variant in found["variants"]] == [counted, counted]
     bash = document(path, "--policy", "exact", "--tool", "Bash")
-    assert bash["results"] == {"results": 2, "bytes": 1800, "tokens": 450}
+    assert (bash["results"]["results"], bash["results"]["bytes"]) == (2, 1800)
     assert verdicts(bash) == {"exact": (0, 1)}
 
 
@@ -168,7 +168,7 @@ def test_negative_net_stays_negative(tmp_path: Path) -> None:
     arguments = ("--policy", "docker-agent:v1,min_bytes=0")
     (host, _) = document(path, *arguments)["variants"]
     saved = host["saved"]
-    assert (saved["results"], saved["bytes"], saved["tokens"]) == (1, 20, 5)
+    assert (saved["results"], saved["bytes"]) == (1, 20)
     assert saved["net_bytes"] == 20 - saved["marker_bytes"] < 0
     assert saved["share_of_bytes"] == saved["net_bytes"] / 40
     row = next(line for line in simulate(path, *arguments).out.splitlines() if "(host)" in line)
@@ -192,7 +192,7 @@ def test_processes(path: Path) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_fits(path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    ran = simulate(path, terminal=True)
+    ran = simulate(path, "--tokens", "bytes4", terminal=True)
     assert ran.code == 0
     plain = re.sub(r"\x1b\[\d+m", "", ran.out)
     assert plain != ran.out
@@ -211,7 +211,7 @@ def test_the_table_fits(path: Path, width: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_piped_it_is_plain(path: Path) -> None:
-    ran = simulate(path)
+    ran = simulate(path, "--tokens", "bytes4")
     assert "\x1b" not in ran.out
     assert not ran.err
     row = next(line for line in ran.out.splitlines() if line.startswith("safe "))

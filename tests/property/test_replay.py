@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support import literal
 from support.histories import Past, Result, Writer, pasts, put
 
+from dedupstats.economics.tokens import TokenRule
 from dedupstats.policies.base import Action, Decision, show
 from dedupstats.policies.spec import Definition, spec_of
 from dedupstats.simulate import timeline
@@ -83,7 +84,9 @@ def shared() -> Store:
     return open_store(":memory:")
 
 
-def replayed(chosen: list[Variant], scope: Scope = "session") -> tuple[list[list[Elision]], list[Score]]:
+def replayed(
+    chosen: list[Variant], scope: Scope = "session", rule: TokenRule = "ladder"
+) -> tuple[list[list[Elision]], list[Score]]:
     """Elisions and score of each variant."""
     elisions: list[list[Elision]] = [[] for _ in chosen]
 
@@ -96,7 +99,7 @@ def replayed(chosen: list[Variant], scope: Scope = "session") -> tuple[list[list
                 truth = literal.Truth(VERDICTS[verdict].value, PLACES[place].value, *counters)
                 mine.append((int(keys[row]), int(keys[anchor]), truth))
 
-    found = simulate(shared(), chosen, scope=scope, take=take)
+    found = simulate(shared(), chosen, scope=scope, tokens=rule, take=take)
     return elisions, found.scores
 
 
@@ -106,18 +109,25 @@ Elision = tuple[int, int, literal.Truth]
 # -- the literal reading -------------------------------------------------------------------------------------
 
 
-def compare(past: Past, scope: Scope) -> None:
+def compare(past: Past, scope: Scope, rule: TokenRule) -> None:
     by_key = put(shared(), past)
-    elisions, scores = replayed(ALL, scope)
+    elisions, scores = replayed(ALL, scope, rule)
     for variant, found, score in zip(ALL, elisions, scores, strict=True):
         expected = literal.read(past, variant, scope)
         assert {by_key[row]: (by_key[anchor], truth) for row, anchor, truth in found} == {
             result: (expected.anchors[result], truth) for result, truth in expected.truths.items()
         }, f"{variant.spec.label} {variant.spec.settings}"
-        check_score(past, variant, scope, expected, score)
+        check_score(past, variant, scope, expected, score, rule)
 
 
-def check_score(past: Past, variant: Variant, scope: Scope, expected: literal.Reading, score: Score) -> None:
+def check_score(  # noqa: PLR0917 - what is compared, and how it was made
+    past: Past,
+    variant: Variant,
+    scope: Scope,
+    expected: literal.Reading,
+    score: Score,
+    rule: TokenRule,
+) -> None:
     groups: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     tools: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     sessions: dict[str, list[Result]] = defaultdict(list)
@@ -132,7 +142,7 @@ def check_score(past: Past, variant: Variant, scope: Scope, expected: literal.Re
                     beside[name].append(result)
 
     def tallied(what: dict[str, list[Result]]) -> dict[str, tuple[int, ...]]:
-        return {name: tuple(literal.sums(expected, members)) for name, members in what.items()}
+        return {name: literal.sums(expected, members, rule) for name, members in what.items()}
 
     def plain(what: Iterable[tuple[object, Tally]]) -> dict[str, tuple[int, ...]]:
         return {str(name): tuple(tally) for name, tally in what}
@@ -156,10 +166,19 @@ def check_score(past: Past, variant: Variant, scope: Scope, expected: literal.Re
     mixed = [result for result in expected.truths if result.hook == "mixed"]
     assert score.mixed.keys() == {expected.truths[result].verdict for result in mixed}
     assert sum(tally.results for tally in score.mixed.values()) == len(mixed)
-    assert tuple(score.if_unknown_reads) == unknown(past, variant, scope, expected)
+    assert tuple(score.if_unknown_reads) == unknown(past, variant, scope, expected, rule)
+    known_by: dict[int, int] = defaultdict(int)
+    for result in verdicts["sound"]:
+        is_known = rule == "ladder" and result.cost is not None
+        known_by[result.cost.level if is_known and result.cost else 4] += literal.weighed(
+            expected, result, rule
+        )[2]
+    assert score.known_by == {level: tokens for level, tokens in known_by.items() if tokens}
 
 
-def unknown(past: Past, variant: Variant, scope: Scope, expected: literal.Reading) -> tuple[int, ...]:
+def unknown(
+    past: Past, variant: Variant, scope: Scope, expected: literal.Reading, rule: TokenRule
+) -> tuple[int, ...]:
     """The elisions that would be sound, or be made, if all tools of which nothing is known only read."""
     twin = expected
     if "read_only" in variant.spec.policy().needs:
@@ -170,19 +189,19 @@ def unknown(past: Past, variant: Variant, scope: Scope, expected: literal.Readin
         for result, truth in twin.truths.items()
         if (truth.verdict == "sound" or truth.if_unknown_reads) and result not in mine
     ]
-    return tuple(literal.sums(twin, more))
+    return literal.sums(twin, more, rule)
 
 
 @settings(max_examples=40)
-@given(pasts())
-def test_verdicts_are_what_their_definitions_say(past: Past) -> None:
-    compare(past, "session")
+@given(pasts(), st.sampled_from(get_args(TokenRule)))
+def test_verdicts_are_what_their_definitions_say(past: Past, rule: TokenRule) -> None:
+    compare(past, "session", rule)
 
 
 @settings(max_examples=20)
 @given(pasts())
 def test_verdicts_of_one_process_over_all_sessions(past: Past) -> None:
-    compare(past, "history")
+    compare(past, "history", "ladder")
 
 
 # -- laws ----------------------------------------------------------------------------------------------------

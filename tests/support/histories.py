@@ -6,9 +6,11 @@ in sight is kept here as a plain set per context; the store is told when each re
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -85,6 +87,20 @@ def known(tool: str) -> tuple[ReadOnly, str | None]:
     return (TOOLS | OTHERS)[tool]
 
 
+class Cost(NamedTuple):
+    """What a result has in tokens and what carrying it cost, as a row of `emission_cost` has it."""
+
+    tokens: float
+    level: int
+    sent: float
+    usd: float
+    unpriced: float
+    modelled: float
+
+
+MODELS: Final = ("claude-sonnet-4-5", "claude-opus-5", "deepseek-v4-pro", "gpt-5-codex", "acme-1", None)
+
+
 @dataclass(eq=False, repr=False)
 class Result:
     """A tool result."""
@@ -122,6 +138,22 @@ class Result:
     @property
     def at(self) -> int:
         return self.place * SECOND + self.idle * HOUR
+
+    @cached_property
+    def model(self) -> str | None:
+        return random.Random(f"model {self.place}").choice(MODELS)
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """Drawn from the place: of some nothing is known, some were never sent, some have no price."""
+        dice = random.Random(f"cost {self.place}")
+        if dice.random() < 0.1:
+            return None
+        tokens = dice.choice([0.0, 0.4, 11.5, 12.5, 250.0, 306.7])
+        sent = tokens * dice.choice([0, 0, 1, 2.25, 30])
+        unpriced = sent * dice.choice([0, 0, 0.5, 1])
+        usd = (sent - unpriced) * dice.choice([3e-7, 3.75e-6])
+        return Cost(tokens, dice.randrange(5), sent, usd, unpriced, sent * dice.choice([0, 1]))
 
     @property
     def is_text(self) -> bool:
@@ -367,6 +399,16 @@ def put(store: Store, past: Past) -> dict[int, Result]:
             (item.thread.key, item.before, item.place, item.place * SECOND, item.kind) for item in boundaries
         ],
     )
+    store.query("delete from derived.emission_cost")
+    costs = {key: result.cost for key, result in rows.items()}
+    store.append(
+        "derived.emission_cost",
+        [
+            (key, cost.tokens, cost.level, 0.0, 0, cost.sent, 0.0, 0.0, 0.0, *cost[3:])
+            for key, cost in costs.items()
+            if cost is not None
+        ],
+    )
     return rows
 
 
@@ -397,6 +439,7 @@ def _row(result: Result) -> Emission:
         line=result.place,
         turn=result.turn,
         ledger_key=NAMES.optional(result.ledger),
+        model_key=NAMES.optional(result.model),
         klass=result.klass,
         is_error=result.is_error,
         did_not_run=result.did_not_run,

@@ -45,6 +45,7 @@ class Reading:
     anchors: dict[Result, Result] = field(default_factory=dict)
     """of every elision"""
     truths: dict[Result, Truth] = field(default_factory=dict)
+    copies: dict[Result, list[Result]] = field(default_factory=lambda: defaultdict(list))
 
     def sound(self) -> list[Result]:
         return [result for result, truth in self.truths.items() if truth.verdict == "sound"]
@@ -120,6 +121,9 @@ def heard(wiring: str, kind: EventKind) -> list[EventKind]:
 def read(past: Past, variant: Variant, scope: str = "session", *, unknown_reads: bool = False) -> Reading:
     """Replay a history."""
     found = Reading()
+    for result in past.results:
+        if result.copy_of is not None:
+            found.copies[result.copy_of].append(result)
     if scope == "history":
         _run(past, past.items, variant, found, is_one=True, unknown_reads=unknown_reads)
     else:
@@ -279,25 +283,49 @@ def ancestors(key: int) -> set[int]:
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
-class Sums(NamedTuple):
-    """What a score has to say of some elisions: results, bytes, tokens, bytes and tokens of markers."""
+Sums = tuple[int, ...]
+"""What a score has to say of some elisions: results, bytes, tokens, sent, nano_usd, unpriced and modelled
+ones of those sent, results without a cost; of markers bytes, tokens, sent, nano_usd."""
 
-    results: int
-    bytes: int
-    tokens: int
-    marker_bytes: int
-    marker_tokens: int
+BYTES_RULE = {
+    "claude-sonnet-4-5": (12, 3.10),
+    "claude-opus-5": (7, 2.02),
+    "deepseek-v4-pro": (9, 3.37),
+    "gpt-5-codex": (21, 3.58),
+}
+"""the one-number rule of each model's tokenizer (token-economics.md 5.5): framing, bytes per token"""
 
 
-def sums(found: Reading, results: Iterable[Result]) -> Sums:
-    rows = [(result.size, found.answers[result].shown_bytes or 0) for result in results]
-    return Sums(
-        len(rows),
-        sum(size for size, _ in rows),
-        sum(-(-size // 4) for size, _ in rows),
-        sum(marker for _, marker in rows),
-        sum(-(-marker // 4) for _, marker in rows),
+def weighed(found: Reading, result: Result, rule: str = "ladder") -> Sums:
+    """What one elided result weighs, and its marker."""
+    marker = found.answers[result].shown_bytes or 0
+    cost = result.cost
+    if rule == "bytes4":
+        return 1, result.size, -(-result.size // 4), 0, 0, 0, 0, 1, marker, -(-marker // 4), 0, 0
+    if cost is None:
+        tokens = -(-result.size // 4)
+        return 1, result.size, tokens, 0, 0, 0, 0, 1, marker, -(-marker // 4), 0, 0
+    # copies are shown as their original was, those that came before it in full
+    carried = [cost, *(copy.cost for copy in found.copies[result] if copy.cost and copy.place > result.place)]
+    tokens = round(cost.tokens)
+    sent = sum(round(one.sent) for one in carried)
+    nano_usd = sum(round(one.usd * 1e9) for one in carried)
+    if cost.level == 4 or result.model not in BYTES_RULE:
+        shown = -(-marker // 4)
+    else:
+        framing, bytes_per_token = BYTES_RULE[result.model]
+        shown = round(framing + marker / bytes_per_token)
+    share = shown / tokens if tokens else 0.0
+    return (
+        *(1, result.size, tokens, sent, nano_usd),
+        *(sum(round(one.unpriced) for one in carried), sum(round(one.modelled) for one in carried), 0),
+        *(marker, round(tokens * share), round(sent * share), round(nano_usd * share)),
     )
+
+
+def sums(found: Reading, results: Iterable[Result], rule: str = "ladder") -> Sums:
+    rows = [weighed(found, result, rule) for result in results]
+    return tuple(map(sum, zip(*rows, strict=True))) or (0,) * 12
 
 
 def reasons(found: Reading, past: Past) -> Counter[str]:

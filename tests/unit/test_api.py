@@ -88,7 +88,7 @@ def test_functions_have_an_example_that_runs(name: str) -> None:
         ("frame", ["One column per column", "UTC"]),
         ("import_paths", ["max_line_bytes:", "NothingFoundError", "Returns:"]),
         ("open_store", ["read_only:", "StoreError"]),
-        ("replay", ["save:", "UTF-8 bytes and tokens", "NothingFoundError", "Returns:"]),
+        ("replay", ["save:", "UTF-8 bytes, tokens", "NothingFoundError", "Returns:"]),
         ("variants", ["assignments:", "UsageError"]),
     ],
 )

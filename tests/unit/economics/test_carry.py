@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,7 @@ from support.economics import PRICES, UNDATED, asked, by_position, result, text
 
 from dedupstats.economics.carry import ContextCost, EntryCost, carry, exact_ratios
 from dedupstats.economics.cost import (
-    Carried,
-    Charge,
+    Borne,
     EntryElision,
     Parts,
     Usage,
@@ -236,30 +237,37 @@ def test_a_place_costs_what_its_positions_cost(usage: Usage, place: list[int]) -
     assert parts.cost(RATES) == pytest.approx(by_position(usage, RATES, low, high))
 
 
-carried = st.lists(usages, max_size=5).map(
-    lambda found: Carried(
-        1_000.0, [Charge(parts_between(usage, 500, 500 + min(1_000, usage.prompt)), RATES) for usage in found]
-    )
+numbers = st.lists(
+    st.tuples(st.integers(1, 9_000), st.integers(0, 10**9), st.integers(0, 10**12)), min_size=1
 )
 
 
-@given(carried, st.integers(0, 2_000))
-def test_leaving_out_at_entry(whole: Carried, marker: int) -> None:
-    saving = EntryElision(marker).saving(whole)
-    nothing = EntryElision(whole.tokens).saving(whole)
-    assert (nothing.tokens, nothing.context_token_requests, nothing.cost) == (0, 0, 0)
-    everything = EntryElision(0).saving(whole)
-    assert everything.cost == pytest.approx(whole.cost)
-    assert everything.context_token_requests == pytest.approx(whole.context_token_requests)
-    # what is saved and what the marker still costs are the whole
-    assert saving.cost + marker / whole.tokens * whole.cost == pytest.approx(whole.cost)
-    assert (saving.cost <= 0) == (marker >= whole.tokens or whole.cost == 0)
+@given(numbers, st.integers(0, 9_000))
+def test_leaving_out_at_entry(wholes: list[tuple[int, int, int]], marker: int) -> None:
+    whole = Borne(*np.array(wholes).T)
+    instead = EntryElision(np.full(len(wholes), marker)).instead(whole)
+    # to the nearest whole number what exact fractions say
+    for mine, found in zip(wholes, zip(*(column.tolist() for column in instead), strict=True), strict=True):
+        assert found[0] == marker
+        assert all(
+            abs(one - Fraction(size) * marker / mine[0]) <= Fraction(501, 1000)
+            for size, one in zip(mine, found, strict=True)
+        )
     # S03: a marker longer than the result costs more, and the figure says so
-    assert saving.tokens == whole.tokens - marker
+    assert ((instead.tokens > whole.tokens) == (marker > whole.tokens)).all()
+    everything = EntryElision(whole.tokens).instead(whole)
+    assert all((mine == theirs).all() for mine, theirs in zip(everything, whole, strict=True))
 
 
-def test_an_empty_result_costs_its_marker() -> None:
-    assert EntryElision(12).saving(Carried(0, [])).tokens == -12
+def test_what_nobody_could_measure_saves_nothing_and_costs_nothing() -> None:
+    nothing = np.array([0])
+    assert [
+        part.tolist() for part in EntryElision(np.array([12])).instead(Borne(nothing, nothing, nothing))
+    ] == [
+        [0],
+        [0],
+        [0],
+    ]
 
 
 # -- attribution adds up -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.pipeline import Log, write
+from support.session_t import session_t
 
 from dedupstats import import_paths, open_store
 from dedupstats.errors import UsageError
@@ -24,47 +25,6 @@ HOME: dict[str, str] = {}
 def store() -> Iterator[Store]:
     with open_store(":memory:") as opened:
         yield opened
-
-
-def session_t(session: str = "s1", *, third: str = "claude-sonnet-4-5-20250929", **last: Any) -> Log:
-    """Requests of 5,000, 7,000, 8,000 and 8,500 tokens at $3, $0.30, $3.75; results A, B, C."""
-    log = Log(session)
-    model = "claude-sonnet-4-5-20250929"
-    log.user("go")
-    log.call(
-        "a",
-        "Read",
-        {"file_path": "a"},
-        f"{session}1",
-        usage=(10, 4_990, 0, 200),
-        model=model,
-        stop="tool_use",
-    )
-    log.result("a", "x" * 6_000)
-    log.call(
-        "b",
-        "Bash",
-        {"command": "b"},
-        f"{session}2",
-        usage=(10, 2_000, 4_990, 100),
-        model=model,
-        stop="tool_use",
-    )
-    log.call(
-        "c",
-        "Bash",
-        {"command": "c"},
-        f"{session}2",
-        usage=(10, 2_000, 4_990, 100),
-        model=model,
-        stop="tool_use",
-    )
-    log.result("b", "x" * 1_200)
-    log.result("c", "x" * 600)
-    log.assistant("done", f"{session}3", usage=(10, 1_000, 6_990, 50), model=third)
-    log.user("and now?" * 60)
-    log.assistant("yes", f"{session}4", **{"usage": (10, 500, 7_990, 60), "model": model, **last})
-    return log
 
 
 def costs(store: Store) -> dict[str, tuple[Any, ...]]:

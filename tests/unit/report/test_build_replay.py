@@ -153,7 +153,7 @@ def test_the_ladder_meets_the_repeat_rules_and_the_verdicts(sample_report: Repor
         if found.policy in {"docker-agent", "ceiling", "keep-all"}:
             for step, rule in names.items():
                 assert steps[step].left.results == rules[rule].results.part
-                assert steps[step].left.tokens == rules[rule].tokens.part
+                assert steps[step].left.bytes == rules[rule].bytes.part
         else:
             assert steps["bytes_in_session"].left.results == rules["bytes-session"].results.part
         for before, after in pairwise(found.steps):
@@ -245,8 +245,9 @@ def test_the_first_screens_show_both_engines_and_one_untrue_marker(sample_report
         terminal.short(sample_report, width=80),
     ):
         joined = " ".join(screen.split())
-        assert "docker-agent v3, as its host runs it 9 8 1 2,113 (7.0 %)" in joined
-        assert "RTK dedup v2, shell results only 3 1 2 514 (1.7 %)" in joined
+        # its marker's tokens by the rule for bytes of the model's family, and dollars as spend has them
+        assert "docker-agent v3, as its host runs it 1 of 9 6.2 % $0.013 (0.5 %)" in joined
+        assert "RTK dedup v2, shell results only 2 of 3 1.6 % $0.00061 (<0.1 %)" in joined
         assert (
             'told "identical to output at step 1". Step 1 was shown to subagent a. dedupstats explain'
             in joined

@@ -189,7 +189,7 @@ def test_csv_and_json_say_the_same(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "c.json"
     assert context(path, "s1", "--all", "-o", str(file)).code == 0
     document = json.loads(file.read_text("utf-8"))
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     (curve,) = document["curves"]
     assert [one["prompt_tokens"] for one in curve["points"]] == [5_000, 6_061, 7_122, 3_000]
     assert [one["removed_tokens"] for one in curve["points"]] == [

@@ -171,7 +171,7 @@ def test_brief_markdown_is_the_beginning_of_the_whole(sample_report: Report) -> 
     brief = markdown.render(sample_report, brief=True)
 
     assert markdown.render(sample_report).startswith(brief.rstrip("\n"))
-    assert brief.startswith("## docker-agent v3 on 12 sessions of agent history: 7.0 % of ")
+    assert brief.startswith("## docker-agent v3 on 12 sessions of agent history: 6.2 % of ")
     assert brief.count("\n") <= 13
     assert "| **Logs: the same, and still visible to the model** | **24 of 224** |" in brief
 

@@ -34,7 +34,7 @@ def test_several_files_from_one_report(sample_store: Path, tmp_path: Path) -> No
     assert (
         files[1]
         .read_text()
-        .startswith("## docker-agent v3 on 12 sessions of agent history: 7.0 % of tool-result ")
+        .startswith("## docker-agent v3 on 12 sessions of agent history: 6.2 % of tool-result ")
     )
     assert document.parse(files[2].read_bytes()).corpus.results == 224
     assert files[3].read_text().startswith("17.5 %")

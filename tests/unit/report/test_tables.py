@@ -76,7 +76,7 @@ def test_csv_has_exact_numbers_and_no_total() -> None:
 def test_json_is_strict_and_versioned() -> None:
     found = json.loads(tables.json_bytes(TABLE), parse_constant=pytest.fail)
     assert list(found) == ["schema_version", "title", "columns", "rows", "notes"]
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert found["rows"][1] == {"tool": "Bash", "results": 2, "size": 0, "rate": None}
 
 

@@ -382,7 +382,7 @@ def test_a_gone_anchor_is_told_with_its_boundary(db: str) -> None:
 
 def test_the_document_is_versioned(db: str) -> None:
     found = told(db, "r2", "--policy", "docker-agent")
-    assert (found["schema_version"], found["elisions"], found["stubs"]) == (1, [], [])
+    assert (found["schema_version"], found["elisions"], found["stubs"]) == (2, [], [])
     ((story,),) = (found["explanations"],)
     assert story["accounts"][0]["outcome"]["action"] == Action.ELIDE
     assert story["accounts"][0]["settings"]["categories"] == [

@@ -11,6 +11,7 @@ from dedupstats.model import ReadOnly
 from dedupstats.simulate import timeline as module
 from dedupstats.simulate.chunk import NO, UNKNOWN, YES, Chunk
 from dedupstats.simulate.knowledge import Knowledge, Said
+from dedupstats.simulate.score import Tally
 from dedupstats.simulate.timeline import Scope, Timeline
 from dedupstats.store import Store, open_store
 
@@ -97,11 +98,12 @@ def test_what_is_known_of_tools(store: Store) -> None:
 
 
 def test_sums_of_what_is_counted(store: Store) -> None:
-    everything = Timeline(store, "session", Knowledge())
-    assert everything.counted == (RESULTS, BYTES, TOKENS)
+    everything = Timeline(store, "session", Knowledge(), tokens="bytes4")
+    assert everything.counted == Tally(RESULTS, BYTES, TOKENS, uncosted=RESULTS)
     assert everything.sessions == 2
-    reads = Timeline(store, "session", Knowledge(), "e.tool = $tool and e.bytes > 500", {"tool": "Read"})
-    assert reads.counted == (4, 4000, 1000)
+    counted, values = "e.tool = $tool and e.bytes > 500", {"tool": "Read"}
+    reads = Timeline(store, "session", Knowledge(), counted, values, tokens="bytes4")
+    assert reads.counted == Tally(4, 4000, 1000, uncosted=4)
     assert reads.sessions == 1
 
 
