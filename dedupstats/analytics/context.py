@@ -31,7 +31,7 @@ class Arrived:
         tool: The tool that was called.
         target: What the call is about; None without targets.
         tokens: First-pass tokens.
-        level: How these are known (0 to 4, see `emission_cost.level`).
+        level: How these are known (0 to 5, see `emission_cost.level`).
         is_elided: The policy soundly leaves it out.
     """
 

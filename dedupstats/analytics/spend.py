@@ -94,7 +94,7 @@ class Carrying:
         tokens: First-pass tokens of results, copies left out.
         carried_tokens: Tokens times requests that carried them, by copies too.
         median_requests: Median over sessions of carried by first-pass tokens; None without any.
-        by_level: First-pass tokens by how they are known (0 to 4, see `emission_cost.level`).
+        by_level: First-pass tokens by how they are known (0 to 5, see `emission_cost.level`).
     """
 
     tokens: float

@@ -29,7 +29,7 @@ class Dear:
         bytes: Size as shown, UTF-8.
         bytes4_tokens: Bytes / 4, rounded up.
         tokens: First-pass tokens.
-        level: How these are known (0 to 4, see `emission_cost.level`).
+        level: How these are known (0 to 5, see `emission_cost.level`).
         requests: Requests that carried it, those of its copies too.
         carried_tokens: Tokens times requests.
         usd: What the requests with a price charged; None: none has one.

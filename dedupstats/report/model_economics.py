@@ -40,7 +40,7 @@ class LevelMix:
     """Tokens of one level of the ladder of estimates.
 
     Attributes:
-        level: 0 (measured) to 4 (bytes / 4), as `emission_cost.level`.
+        level: 0 (measured) to 5, as `emission_cost.level`.
         words: How such tokens are known.
         tokens: So many of them.
         share: Of all these tokens, 0 to 1.
@@ -148,7 +148,7 @@ class DearResult:
         session: Its session.
         bytes: UTF-8 bytes, as shown.
         tokens: First-pass tokens.
-        level: How these are known, 0 to 4.
+        level: How these are known, 0 to 5.
         requests: Requests that carried it, those of its copies too.
         carried_tokens: Tokens times requests.
         usd: What requests with a price charged; None: none has one.

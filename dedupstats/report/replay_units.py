@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from dedupstats.analytics.units import Worth
-from dedupstats.economics.tokens import Level
+from dedupstats.analytics.units import Worth, at_level, summed_levels
 from dedupstats.report import money, text
 from dedupstats.report.blocks import plural
 
@@ -149,9 +148,8 @@ def _carried(found: Replays, units: list[Unit]) -> Iterator[str]:
 
 def worth(tally: Tally, known_by: dict[int, int]) -> Worth:
     """A tally, gross, as all analyses have it."""
-    measured, split, anchored, calibrated, unknown = (float(known_by.get(level, 0)) for level in Level)
     return Worth(
-        levels=(measured, split, anchored, calibrated, unknown),
+        levels=summed_levels(at_level(level, float(tokens)) for level, tokens in known_by.items()),
         sent=float(tally.sent),
         usd=tally.usd or 0.0,
         unpriced_sent=float(tally.unpriced_sent),
