@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedupstats.economics.carry import carry, exact_ratios
 from dedupstats.economics.cost import Usage
 from dedupstats.economics.events import Asked, Entered, Left
 from dedupstats.economics.families import Counts, Visible
@@ -93,6 +92,9 @@ def settle_costs(store: Store, prices: Prices) -> None:
 
     In the transaction that is open; copies, sessions and requests must be settled.
     """
+    # loads numpy, a tenth of a second that who only asks for prices does not pay
+    from dedupstats.economics.carry import carry, exact_ratios
+
     for table in ("request_cost", "request_share", "emission_cost"):
         store.query(f"delete from derived.{table}")
     newest = store.query("select max(ts) from raw.request")[0][0]
