@@ -52,7 +52,8 @@ def _brief(report: Report) -> Iterator[str]:
     if table.rows:
         yield _rows(table)
         last = f"{LAST_LINE} {LINES_NOTE} " if report.corpus.results else ""
-        yield f"\\{STAR} {last}Tokens are {report.token_rule}; leaving text out saves tokens, not time."
+        tokens = f"Tokens of repeats are {report.token_rule}"
+        yield f"\\{STAR} {last}{tokens}; leaving text out saves tokens, not time."
 
 
 def _section(section: Section) -> Iterator[str]:

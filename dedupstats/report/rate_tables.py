@@ -453,7 +453,7 @@ def document(rates: Rates, notes: Iterable[str] = ()) -> dict[str, Any]:
     members["rows"] = [_row_members(rates, row) for row in rates.rows]
     members["total"] = _row_members(rates, rates.total)
     members["floor_bytes"] = FLOOR_BYTES
-    members["notes"] = [*unit_notes(rates), *notes]
+    members["notes"] = [*notes, *unit_notes(rates)]
     return members
 
 

@@ -113,7 +113,7 @@ def demo(report: Report, written: Sequence[str], skipped: str, *, width: int | N
                 f"{_labelled('Read', ', '.join(read), prose)}\n{_labelled('', counted, prose)}",
                 _measures(report, "How much had been shown before?", prose),
                 *([_engines(report, prose)] if report.replay else []),
-                _filled(f"{_TIME_LINE} Tokens are {report.token_rule}.", prose)
+                _filled(f"{_TIME_LINE} Tokens of repeats are {report.token_rule}.", prose)
                 + "\n"
                 + _labelled("Written", files, prose)
                 + "\n"

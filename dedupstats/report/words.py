@@ -55,16 +55,16 @@ LIMITS = (
         "without pointing at text that the model lacks."
     ),
     (
-        "Tokens of repeats and replays are bytes / 4, rounded up. Against the token counts that the API "
-        "reported for single tool results in public logs, that is low in the median: by 29 % for Claude "
-        "models up to version 4.6 (5,134 results), by 52 % from 4.7 on (3,501 results). Shares suffer less "
-        "than sums."
+        "Tokens of replays and of RTK's own rows are bytes / 4, rounded up. Against the token counts that "
+        "the API reported for single tool results in public logs, that is low in the median: by 29 % for "
+        "Claude models up to version 4.6 (5,134 results), by 52 % from 4.7 on (3,501 results). Shares "
+        "suffer less than sums."
     ),
     (
-        "Shares of repeats and replays are of what tools returned, each result once, not of all input: "
-        "prompts, the model's own text and what is sent again with every request are not in them. Where "
-        "input and its cost are told, the parts add up to what requests recorded; how they are split rests "
-        "on estimates of tokens, whose errors are named."
+        "Shares of repeats and replays are of what tools returned, each result once, not of all input "
+        "(where they are of that, they say so): prompts, the model's own text and what is sent again with "
+        "every request are not in them. Where input and its cost are told, the parts add up to what "
+        "requests recorded; how they are split rests on estimates of tokens, whose errors are named."
     ),
     "What a resume lost on its way (results that the host did not load again) is not modelled.",
 )

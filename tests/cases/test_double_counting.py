@@ -14,7 +14,7 @@ from support import docker_agent, rtk
 from support.claude import stamp
 from support.pipeline import Log, Records, Sent, agree, copied, imported, write
 
-from dedupstats import build_report
+from dedupstats import build_report, rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -575,7 +575,8 @@ def test_d19_two_ledgers_of_one_event(tmp_path: Path) -> None:
     history = imported(tmp_path)
     assert history.results == ["t1"]
     total = history.rates.total.results
-    assert (total.results, total.bytes, total.tokens) == (1, 300, 75)
+    assert (total.results, total.bytes) == (1, 300)
+    assert rates(history.store, tokens="bytes4", tz="UTC").total.results.tokens == 75
     assert len(history.rates.rows) == 1
     # RTK's figures stand beside, filtering and dedup as two lines
     report = build_report(history.store)

@@ -162,7 +162,8 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> Non
     assert [row["group"] for row in found["rows"]] == ["a\x00b", "Empty"]
     # S08: no bytes to divide by is no rate
     assert found["rows"][1]["rules"]["repeat-session"]["share_of_bytes"] is None
-    assert "bytes / 4, rounded up" in found.values()
+    assert "measured where the log tells, else estimated" in found.values()
+    assert "Tokens: 100.0 % bytes / 4, model not known (25 to 52 % low)." in found["notes"]
     assert ran.err.splitlines()[:2] == [
         "1 results have no time: in the totals.",
         '1 record was skipped when read: dedupstats sql "from skipped order by all".',
@@ -229,9 +230,12 @@ def test_s10_s11_the_distribution_is_the_same_in_every_output(tmp_path: Path) ->
 def test_tokens_and_denominators_are_named(database: str) -> None:
     for form in ("table", "md"):
         shown = run("rates", "--format", form, "--db", database).out
-        assert "(bytes / 4, rounded up)" in shown
+        assert "bytes / 4, model not known (25 to 52 % low)" in shown
         assert "of the bytes of all results in the row" in shown
-    assert "bytes / 4, rounded up" in run("rates", "--format", "csv", "--db", database).err
+    assert "bytes / 4, model not known" in run("rates", "--format", "csv", "--db", database).err
+    plain = ("rates", "--tokens", "bytes4", "--db", database)
+    assert "bytes / 4, rounded up per result, as RTK counts" in run(*plain).out
+    assert "bytes / 4, rounded up per result, as RTK counts" in run(*plain, "--format", "csv").err
 
 
 @pytest.mark.parametrize(

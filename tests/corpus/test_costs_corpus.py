@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.worths import Plain, worths
 
-from dedupstats import import_paths, open_store
+from dedupstats import import_paths, open_store, rates
+from dedupstats.analytics.spend import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,3 +74,16 @@ def test_the_shares_of_the_fact_sheet(store: Store) -> None:
     assert shares["output"] == pytest.approx(0.259, abs=0.03)
     others = sum(shares[kind] for kind in ("user", "attachment", "summary"))
     assert others == pytest.approx(0.016 + 0.004 + 0.006, abs=0.02)
+
+
+def test_rates_in_four_units_equal_a_plain_loop(store: Store) -> None:
+    found, expected = rates(store, all_rules=True, tz="UTC"), worths(store, "tool")
+    assert {row.group for row in found.rows if row.results.results} == set(expected)
+    for row in found.rows:
+        by_rule = expected.get(row.group, {})
+        assert by_rule.get("all", Plain()).agrees(row.results)
+        assert all(by_rule.get(rule, Plain()).agrees(tally) for rule, tally in row.rules.items())
+    # what requests were charged for results, from the table of their own parts
+    part = spend(store, tz="UTC").total.by_kind["result"]
+    assert found.total.results.usd == pytest.approx(part.usd)
+    assert found.total.results.sent == pytest.approx(part.tokens)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dedupstats.economics.tokens import Level
 from support.judged import EXACT
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Plain:
     bytes4: int = 0
     unseen: int = 0
     sums: list[Fraction] = field(default_factory=lambda: [Fraction()] * 5)
-    levels: list[Fraction] = field(default_factory=lambda: [Fraction()] * 5)
+    levels: list[Fraction] = field(default_factory=lambda: [Fraction()] * len(Level))
 
     def agrees(self, tally: Tally) -> bool:
         """Whether a tally holds the same, to the last digits that floating numbers have."""

@@ -84,7 +84,7 @@ def test_functions_have_an_example_that_runs(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("rates", ["by:", "tz:", "UsageError", "Tally(results=0, bytes=0, tokens=0)"]),
+        ("rates", ["by:", "tz:", "UsageError", "tokens:", "unit:", "(0, ('call-session'"]),
         ("frame", ["One column per column", "UTC"]),
         ("import_paths", ["max_line_bytes:", "NothingFoundError", "Returns:"]),
         ("open_store", ["read_only:", "StoreError"]),
@@ -136,7 +136,12 @@ def test_frames_and_rates_agree(store: dedupstats.Store) -> None:
     )
     tally = counted.total.rules["repeat-in-sight"]
     assert (tally.results, tally.bytes) == (len(repeated), repeated["bytes"].sum())
-    assert tally.tokens == sum(-(-size // 4) for size in repeated["bytes"])
+    costs = dedupstats.frame(
+        store, "from emission_cost join emission_repeat using (emission_key) where repeat_in_sight"
+    )
+    assert tally.tokens == pytest.approx(costs["tokens"].sum())
+    bytes4 = dedupstats.rates(store, all_rules=True, tokens="bytes4", tz="UTC").total.rules
+    assert bytes4["repeat-in-sight"].tokens == sum(-(-size // 4) for size in repeated["bytes"])
 
 
 def test_replays_and_sql_agree(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_bytes4_are_the_sums_that_rtk_would_make(samples: Store) -> None:
     assert found.total.results.tokens == expected["all"].bytes4
     for rule, tally in found.total.rules.items():
         assert tally.tokens == expected.get(rule, Plain()).bytes4
-        assert tally.levels == (0, 0, 0, 0, tally.tokens)
+        assert tally.levels == (0, 0, 0, 0, tally.tokens, 0)
     assert (found.total.results.sent, found.total.results.usd, found.input) == (0, 0, InputSide())
     ladder = rates(samples, all_rules=True, tz="UTC")
     assert ladder.total.results.results == found.total.results.results
@@ -130,7 +130,7 @@ def test_vector_9_an_unpriced_model_is_never_free(vectors: Path) -> None:
     read = next(row for row in found.rows if row.group == "Read").results
     assert (read.tokens, read.levels, read.sent, read.unpriced_sent) == (
         1_800,
-        (1_800, 0, 0, 0, 0),
+        (1_800, 0, 0, 0, 0, 0),
         5_400,
         1_800,
     )
@@ -178,7 +178,7 @@ def test_a_log_without_requests_has_bytes4_and_no_cost() -> None:
         put(store, [Result(1000, ("repeat_session",)), Result(3)])
         for unit in (None, *get_args(Unit)):
             found = rates(store, unit=unit, tz="UTC")
-            assert (found.total.results.tokens, found.total.results.levels) == (251, (0, 0, 0, 0, 251))
+            assert (found.total.results.tokens, found.total.results.levels) == (251, (0, 0, 0, 0, 251, 0))
             assert (found.total.results.unseen, found.input.requests) == (2, 0)
             shown = text_of(rate_tables.people_tables(found))
             assert "$" not in shown.replace("n ($)", "").replace("$: the", "")
@@ -241,7 +241,7 @@ def test_every_output_carries_all_units_and_says_how_tokens_are_known(samples: S
     for row in csv.DictReader(io.StringIO(ran.out)):
         for prefix in ("", "repeat_in_sight_", "repeat_in_sight_floor_", "text_", "copies_"):
             assert {f"{prefix}{end}" for end in ("tokens", "sent", "usd", "share_of_input")} <= set(row)
-        levels = math.fsum(float(row[f"tokens_level_{level}"]) for level in range(5))
+        levels = math.fsum(float(row[f"tokens_level_{level}"]) for level in range(6))
         assert levels == pytest.approx(float(row["tokens"]))
     found = json.loads(run("rates", "--db", database, "--format", "json", "--unit", "share").out)
     part, whole = found["total"]["rules"]["call-session"], found["total"]["results"]
