@@ -23,6 +23,7 @@ from dedupstats.analytics import rates
 from dedupstats.analytics.context import AllContexts, SessionContexts
 from dedupstats.analytics.replays import replay
 from dedupstats.analytics.spend import Spend
+from dedupstats.analytics.tallies import FLOOR_BYTES
 from dedupstats.analytics.top import Dear
 from dedupstats.cli.app import app
 from dedupstats.ingest import import_paths
@@ -128,18 +129,22 @@ def views() -> str:
 
 
 _FLOOR = f"""\
-"Floor": {rates.FLOOR_BYTES} bytes. The marker that stands in place of a repeat is about as long as
+"Floor": {FLOOR_BYTES} bytes. The marker that stands in place of a repeat is about as long as
 a shorter result, so that leaving one out saves nothing; figures with `floor` count results of at least
 that many bytes alone. "Repeatable": what could be a repeat at all, text (whole or truncated in place)
 without an error; images, empty results, stubs of the host, texts spilled to a file or masked are counted
 and never a repeat.
 """
-_TRIPLES = {
+SIX = ("results", "bytes", "tokens", "sent", "usd", "share_of_input")
+"""how columns of a tally end"""
+_SIXES = {
     "": "all results of the group, of every class, copies left out: the denominator of every share",
     "repeatable_": "those that can be a repeat",
     "floor_": "those of at least the floor: the denominator for the columns with `_floor_`",
     "errors_": "those with the error flag, whatever their class",
-    "copies_": "what a resume, fork or branch wrote once more; in no other column",
+    "copies_": (
+        "what a resume, fork or branch wrote once more; its `sent` and `usd` are those of its original too"
+    ),
     "CLASS_": "those of a class: text, truncated, image, empty, stub, spilled, masked",
     "RULE_": "repeats by a rule, its name with `_` (`repeat_in_sight_bytes`)",
     "RULE_floor_": "repeats by that rule of at least the floor",
@@ -152,7 +157,21 @@ _SINGLE = {
     "begins": "with `--by day`, `week`, `month`: first day of the period",
     "is_partial": "likewise: the window holds only a part of it",
     "key": "how calls were compared: exact, normalised",
-    "RULE_share_of_UNIT": "repeats / all, by `results`, `bytes`, `tokens`: 0 to 1; empty: no data",
+    "RULE_share_of_UNIT": (
+        "repeats / all, by `results`, `bytes`, `tokens`, `sent`, `usd`: 0 to 1; empty: no data"
+    ),
+    "tokens_level_N": (
+        "of `tokens`, those of a level: 0 measured, 1 a measured sum split, 2 from the growth of the prompt, "
+        "3 by model family, 4 bytes / 4; also `RULE_tokens_level_N`"
+    ),
+    "unpriced_sent": (
+        "of `sent`, what requests without a price were sent: in no dollars; also `RULE_unpriced_sent`"
+    ),
+    "modelled_sent": "of `sent`, what requests without usage in the log were sent; also `RULE_modelled_sent`",
+    "unseen": (
+        "results in contexts of which the log has no request: in `tokens`, in no `sent` and `usd`; also "
+        "`RULE_unseen`"
+    ),
 }
 
 
@@ -161,20 +180,26 @@ def formats() -> str:
     parts = [
         "## Formats\n",
         _FLOOR,
-        "### rates as CSV and Parquet\n\nOne row per group; the rows add up to the total.\n",
+        """\
+### rates as CSV and Parquet
+
+One row per group; the rows add up to the total. Each figure is in four units: `tokens` (first-pass tokens,
+measured or estimated), `sent` (tokens times the requests that carried them, over the whole life of a
+result, its copies in resumed and forked sessions included), `usd` (the list price of that; empty where
+nothing has a price) and `share_of_input` (of what all input of the window cost). With `--tokens bytes4`,
+tokens are bytes / 4, and the others empty.
+""",
         "| column | meaning |\n|---|---|",
         *(f"| `{name}` | {text} |" for name, text in _SINGLE.items()),
-        *(
-            f"| `{prefix}results`, `{prefix}bytes`, `{prefix}tokens` | {text} |"
-            for prefix, text in _TRIPLES.items()
-        ),
+        *(f"| {', '.join(f'`{prefix}{end}`' for end in SIX)} | {text} |" for prefix, text in _SIXES.items()),
         "",
         """\
 ### rates as JSON
 
 `schema_version` first, then the members of Rates, with `rules` as objects (`name`, `kind`, `meaning`), then
-`floor_bytes` and `notes`. Each Tally of a rule also has `share_of_results`, `share_of_bytes`,
-`share_of_tokens`.
+`floor_bytes` and `notes`. Each Tally also has `share_of_input`, its `usd` of that of `input`; each of a
+rule also `share_of_results`, `share_of_bytes`, `share_of_tokens`, `share_of_sent`, `share_of_usd`. `sent`
+and `usd` are null where nothing is known of them, and with `--tokens bytes4`.
 """,
         *_members(rates.Rates),
         _replays(),
@@ -253,7 +278,8 @@ def flat_columns() -> set[str]:
             for column in flat_table(rates.rates(store, by=by, all_rules=True, tz="UTC")).columns[1:]:
                 name = re.sub(rf"^(?:{classes})_", "CLASS_", column.name)
                 name = re.sub(rf"^(?:{rules})_", "RULE_", name)
-                found.add(re.sub(r"share_of_\w+", "share_of_UNIT", name))
+                name = re.sub(r"tokens_level_\d$", "tokens_level_N", name)
+                found.add(re.sub(r"share_of_(?!input)\w+", "share_of_UNIT", name))
     return found
 
 
@@ -314,7 +340,7 @@ def _type(annotation: str) -> str:
     text = re.sub(r"^tuple\[.*\]$", "list of lists", text)
     text = re.sub(r"^dict\[(?:str|int), (\w+)\]$", r"object of \1", text)
     for names, word in (
-        ("str|By|Key|date|datetime", "text"),
+        ("str|By|Key|TokenRule|Unit|date|datetime", "text"),
         ("int", "integer"),
         ("float", "number"),
         ("bool", "true or false"),

@@ -18,12 +18,12 @@ class Distribution:
     """One share per session; sessions without any repeat belong to it.
 
     Attributes:
-        n: Sessions with something to divide by (any result with bytes).
+        n: Sessions with something to divide by (any result with bytes, or a price).
         with_any: How many of them have a share above zero.
         median: Median share, 0 to 1; None without sessions.
         p90: 90th percentile, linear between neighbours (numpy's default rule); None without sessions.
         max: Largest share; None without sessions.
-        empty: Sessions with results but no bytes, which have no share.
+        empty: Sessions with results but nothing to divide by, which have no share.
     """
 
     n: int
@@ -36,25 +36,25 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
-    """How much of a rule's repeated bytes the largest sessions, or calls, hold.
+    """How much of what a rule counts the largest sessions, or calls, hold: of bytes, tokens or dollars.
 
     Attributes:
-        total: Repeated bytes.
+        total: What is repeated.
         groups: Sessions (calls) with any.
-        top1: Repeated bytes of the largest one.
-        top5: Repeated bytes of the five largest.
+        top1: What is repeated of the largest one.
+        top5: What is repeated of the five largest.
         name: The largest one: a session id; for a call, its tool. None without repeats.
     """
 
-    total: int
+    total: float
     groups: int
-    top1: int
-    top5: int
+    top1: float
+    top5: float
     name: str | None
 
 
-def distribution(parts: Iterable[tuple[int, int]]) -> Distribution:
-    """The distribution over sessions of (repeated bytes, all bytes).
+def distribution(parts: Iterable[tuple[float, float]]) -> Distribution:
+    """The distribution over sessions of (what is repeated, all), in bytes, tokens or dollars.
 
     Example:
         >>> distribution([(0, 500), (0, 90), (60, 100), (0, 0)])
@@ -72,8 +72,8 @@ def distribution(parts: Iterable[tuple[int, int]]) -> Distribution:
     )
 
 
-def concentration(groups: Iterable[tuple[str, int]]) -> Concentration:
-    """How much of a sum its largest groups hold; groups are (name, bytes).
+def concentration(groups: Iterable[tuple[str, float]]) -> Concentration:
+    """How much of a sum its largest groups hold; groups are (name, weight).
 
     Example:
         >>> concentration([("a", 10), ("b", 0), ("c", 90)])

@@ -1,33 +1,33 @@
 """Repeat rates of tool results: how much of what an agent was shown had it been shown before.
 
-One row per group (tool, day, project ...) and one for the total, each with counts, bytes and tokens of all
-results and of the repeats by each rule (DESIGN.md section 6). All of it is summed in SQL over the views
-`emission` and `emission_repeat`.
+One row per group (tool, day, project ...) and one for the total, each with counts, bytes, tokens and carrying
+cost of all results and of the repeats by each rule (DESIGN.md section 6).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dedupstats.analytics.concentration import Concentration, Distribution, concentration, distribution
+from dedupstats.analytics.tallies import Cell, Counted, Tally, tally_of
+from dedupstats.analytics.units import TOKEN_RULES, InputSide, TokenRule, Unit, check_unit, input_side
 from dedupstats.analytics.window import Window, day_start, fixed_offset, local_zone, zone_info
 from dedupstats.errors import UsageError
+from dedupstats.history.costs import basis
 from dedupstats.model import Class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from dedupstats.store import Store
-
-FLOOR_BYTES = 256
-"""Results below it are left out of `rules_floor`: a marker would be about as long as they are."""
 
 TOKEN_RULE = "bytes / 4, rounded up"  # noqa: S105
 
 By = Literal["tool", "agent", "project", "session", "model", "version", "target", "day", "week", "month"]
 Key = Literal["exact", "normalised"]
+_CALLS = {"exact": "call_key", "normalised": "norm_key"}
 NO_TARGET = "(no target)"
 """what calls without a path, command, pattern or address are called, and all of an import without targets"""
 
@@ -67,24 +67,6 @@ DEFAULT_RULES = ("call-session", "repeat-session", "repeat-in-sight")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Tool results with their size.
-
-    Attributes:
-        results: How many.
-        bytes: UTF-8 bytes as the model was shown them.
-        tokens: Estimated, `bytes / 4, rounded up` per result.
-    """
-
-    results: int = 0
-    bytes: int = 0
-    tokens: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.results + other.results, self.bytes + other.bytes, self.tokens + other.tokens)
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """One group's figures. The denominator of every rate is `results` (with a floor: `floor`).
 
@@ -94,7 +76,8 @@ class Row:
         repeatable: Those that can be a repeat: class text or truncated, no error.
         by_class: All results by class (text, truncated, image, empty, stub, spilled, masked).
         errors: Results with the error flag, whatever their class.
-        copies: What a resume, fork or branch wrote once more; in no other figure.
+        copies: What a resume, fork or branch wrote once more; in no other figure, but what was sent of it,
+            and what that cost, is in those of the originals.
         rules: Repeats by rule, keyed by the rule's name.
         floor: Results of at least 256 bytes.
         rules_floor: Repeats of at least 256 bytes by rule.
@@ -127,18 +110,23 @@ class Rates:
         by: What rows are groups of.
         key: How calls are compared: exact, or after normalising their arguments.
         rules: Names of the rules shown, in the order of DESIGN.md section 6.
-        rows: Largest bytes first, then by name; periods in order of time; targets by their repeated bytes
-            (`repeat-session`).
+        rows: Largest first (in `unit`), then by name; periods in order of time; targets by what is repeated
+            of them (`repeat-session`).
         total: All rows together.
-        sessions: Per rule, the distribution over sessions of the share of repeated bytes.
-        by_session: Per rule, how much of the repeated bytes the largest sessions hold.
-        by_call: Per rule, how much of the repeated bytes the largest calls hold.
+        sessions: Per rule, the distribution over sessions of the share that is repeated, of `unit`.
+        by_session: Per rule, how much of what is repeated the largest sessions hold, in `unit`.
+        by_call: Per rule, how much of what is repeated the largest calls hold, in `unit`.
         undated: Results without a time; in the totals of a window without beginning and end, else left out.
         window: What was counted.
         first: Time of the first dated result, UTC; None without one.
         last: Time of the last.
         zone: Time zone of days, weeks and months.
-        token_rule: How tokens were estimated.
+        tokens: The rule for tokens: `ladder`, or `bytes4`.
+        token_rule: It in words.
+        unit: What results are weighed in where a figure is of one unit; None: bytes. A share of cost weighs
+            as the cost does.
+        input: The input side of all requests in the window, which shares of cost are of.
+        basis: Where prices are from, with their date; None: there are none yet.
     """
 
     by: By
@@ -154,7 +142,11 @@ class Rates:
     first: datetime | None
     last: datetime | None
     zone: str
-    token_rule: str = TOKEN_RULE
+    tokens: TokenRule
+    token_rule: str
+    unit: Unit | None
+    input: InputSide
+    basis: str | None
 
 
 def rates(
@@ -163,6 +155,8 @@ def rates(
     by: By = "tool",
     all_rules: bool = False,
     key: Key = "exact",
+    tokens: TokenRule = "ladder",
+    unit: Unit | None = None,
     window: Window | None = None,
     tz: str | None = None,
 ) -> Rates:
@@ -173,41 +167,43 @@ def rates(
         by: What to group by; `agent` is the agent program with the name of its subagent.
         all_rules: All rules of `RULES` instead of `DEFAULT_RULES`.
         key: Compare calls exactly, or after normalising their arguments (paths, blanks, descriptions).
+        tokens: How tokens are counted: measured or estimated by the `ladder`, or `bytes4`, which knows no
+            cost.
+        unit: What results are weighed in for the order of rows and the spread over sessions and calls; None:
+            bytes. All other figures are there in every unit.
         window: What to count; everything by default.
         tz: Time zone of days, weeks and months; by default the window's, else the local one.
 
     Raises:
-        UsageError: `by` or `tz` is unknown.
+        UsageError: `by` or `tz` is unknown, or `unit` is a cost and `tokens` knows none.
 
     Example:
         >>> from dedupstats.store import open_store
         >>> with open_store(":memory:") as store:
         ...     found = rates(store, by="tool", tz="UTC")
-        >>> found.total.results, found.rules
-        (Tally(results=0, bytes=0, tokens=0), ('call-session', 'repeat-session', 'repeat-in-sight'))
+        >>> found.total.results.results, found.rules
+        (0, ('call-session', 'repeat-session', 'repeat-in-sight'))
     """
     if by not in get_args(By):
         raise UsageError(f"cannot group by {by!r}", f"known are {', '.join(get_args(By))}")
     window = window or Window()
     zone = tz or window.zone or local_zone()
     zone_info(zone)
+    check_unit(unit, tokens)
     rules = tuple(rule for rule in RULES if all_rules or rule.name in DEFAULT_RULES)
     columns = [rule.column(key) for rule in rules]
     names = tuple(rule.name for rule in rules)
 
-    cells = _cells(store, window, _group(store, by, zone), columns)
-    if by == "session":
-        rows = _session_rows(store, cells, names, zone)
+    counted = Counted(store, window, tokens, columns)
+    cells = counted.cells(*_group(store, by, zone))
+    if by in PERIODS:
+        rows = _period_rows(cells, by, names, window, zone)
     elif by == "target":
-        rows = _target_rows(cells, names)
+        rows = _target_rows(cells, names, unit)
     else:
-        rows = _rows(cells, by, names, window, zone)
-    total = _row("total", [cell for row in cells.values() for cell in row], names)
-    per_session = store.query(
-        f"select session_id, sum(bytes), {_repeated(columns)} {_counted(window)} and not is_copy "
-        "group by session_key, session_id order by all",
-        window.where()[1],
-    )
+        made = _session_rows(store, cells, names, zone) if by == "session" else _rows(cells, by, names)
+        rows = _largest_first(made, unit)
+    per_session = counted.by_session(unit)
     first, last, undated = _dates(store, window)
     if window != window.whole():
         undated = _dates(store, window.whole())[2]
@@ -216,7 +212,7 @@ def rates(
         key=key,
         rules=names,
         rows=rows,
-        total=total,
+        total=_row("total", [cell for row in cells.values() for cell in row], names),
         sessions={
             name: distribution((row[place], row[1]) for row in per_session)
             for place, name in enumerate(names, start=2)
@@ -225,12 +221,17 @@ def rates(
             name: concentration((row[0], row[place]) for row in per_session)
             for place, name in enumerate(names, start=2)
         },
-        by_call=dict(zip(names, _by_call(store, window, key, columns), strict=True)),
+        by_call=dict(zip(names, counted.by_call(unit, _CALLS[key]), strict=True)),
         undated=undated,
         window=window,
         first=first,
         last=last,
         zone=zone,
+        tokens=tokens,
+        token_rule=TOKEN_RULES[tokens],
+        unit=unit,
+        input=InputSide() if tokens == "bytes4" else input_side(store, window),
+        basis=None if tokens == "bytes4" else basis(store),
     )
 
 
@@ -253,22 +254,22 @@ def summed(rows: Sequence[Row], group: str) -> Row:
     """Rows as one; there must be one at least."""
 
     def total(name: str) -> dict[str, Tally]:
-        return {key: _sum(getattr(row, name)[key] for row in rows) for key in getattr(rows[0], name)}
+        return {key: tally_of(getattr(row, name)[key] for row in rows) for key in getattr(rows[0], name)}
 
     return Row(
         group=group,
-        results=_sum(row.results for row in rows),
-        repeatable=_sum(row.repeatable for row in rows),
+        results=tally_of(row.results for row in rows),
+        repeatable=tally_of(row.repeatable for row in rows),
         by_class=total("by_class"),
-        errors=_sum(row.errors for row in rows),
-        copies=_sum(row.copies for row in rows),
+        errors=tally_of(row.errors for row in rows),
+        copies=tally_of(row.copies for row in rows),
         rules=total("rules"),
-        floor=_sum(row.floor for row in rows),
+        floor=tally_of(row.floor for row in rows),
         rules_floor=total("rules_floor"),
     )
 
 
-def share(part: int, whole: int) -> float | None:
+def share(part: float, whole: float) -> float | None:
     """The part of a whole, 0 to 1; None where there is nothing to divide by (fault case S08).
 
     Example:
@@ -276,54 +277,6 @@ def share(part: int, whole: int) -> float | None:
         (0.25, None)
     """
     return part / whole if whole else None
-
-
-# -- SQL -----------------------------------------------------------------------------------------------------
-
-
-class _Cell(NamedTuple):
-    """Sums over the results of one group that agree in class, flags and floor."""
-
-    klass: str
-    is_error: bool
-    is_copy: bool
-    is_floored: bool
-    all: Tally
-    repeats: tuple[Tally, ...]
-    """by rule"""
-
-
-def _counted(window: Window) -> str:
-    return f"from emission join emission_repeat using (emission_key) where {window.where()[0]}"
-
-
-def _repeated(columns: Iterable[str]) -> str:
-    return ", ".join(f"coalesce(sum(bytes) filter ({column}), 0)" for column in columns)
-
-
-def _by_call(store: Store, window: Window, key: Key, columns: list[str]) -> list[Concentration]:
-    """Per rule, the concentration over calls: in SQL, since there may be as many calls as results."""
-    call = "norm_key" if key == "normalised" else "call_key"
-    places = range(len(columns))
-    sums = ", ".join(f"sum(bytes) filter ({column}) as held{place}" for place, column in enumerate(columns))
-    figures = ", ".join(
-        f"coalesce(sum(held{place}), 0), count(*) filter (held{place} > 0), max(held{place}, 5), "
-        # the largest; of equals the first by name
-        f"min(row(-held{place}, tool)) filter (held{place} > 0)"
-        for place in places
-    )
-    row = store.query(
-        # a result whose call is not in its file is a call of its own
-        f"with calls as (select min(tool) as tool, {sums} {_counted(window)} and ({' or '.join(columns)}) "
-        f"group by coalesce({call}, emission_key), {call} is null) select {figures} from calls",
-        window.where()[1],
-    )[0]
-    found = []
-    for place in places:
-        total, groups, top, largest = row[4 * place : 4 * place + 4]
-        top = top or [0]
-        found.append(Concentration(total, groups, top[0], sum(top), largest and largest[1]))
-    return found
 
 
 def _group(store: Store, by: By, zone: str) -> tuple[str, list[Any]]:
@@ -344,28 +297,6 @@ def _group(store: Store, by: By, zone: str) -> tuple[str, list[Any]]:
             f"DuckDB does not know the time zone {zone!r}", "e.g. --tz Europe/Madrid or --tz UTC+02:00"
         )
     return f"date_trunc('{by}', timezone(?, timezone('UTC', ts)))::date", [zone]
-
-
-def _cells(
-    store: Store, window: Window, group: tuple[str, list[Any]], columns: list[str]
-) -> dict[Any, list[_Cell]]:
-    sums = "".join(
-        f", count(*) filter ({column}), coalesce(sum(bytes) filter ({column}), 0),"
-        f" coalesce(sum(tokens) filter ({column}), 0)"
-        for column in columns
-    )
-    found = store.query(
-        f"select {group[0]} as grouped, class, is_error, is_copy, bytes >= {FLOOR_BYTES} as floored, "
-        f"count(*), sum(bytes), sum(tokens){sums} "
-        f"{_counted(window)} group by all order by all",
-        [*group[1], *window.where()[1]],
-    )
-    cells: dict[Any, list[_Cell]] = {}
-    for grouped, klass, is_error, is_copy, floored, *numbers in found:
-        tallies = [Tally(*numbers[place : place + 3]) for place in range(0, len(numbers), 3)]
-        cell = _Cell(klass, is_error, is_copy, floored, tallies[0], tuple(tallies[1:]))
-        cells.setdefault(grouped, []).append(cell)
-    return cells
 
 
 def _dates(store: Store, window: Window) -> tuple[datetime | None, datetime | None, int]:
@@ -390,25 +321,24 @@ PERIODS: dict[str, Callable[[date], str]] = {
 """how a day, week or month is called, from its first day"""
 
 
-def _rows(
-    cells: dict[Any, list[_Cell]], by: By, rules: tuple[str, ...], window: Window, zone: str
+def _period_rows(
+    cells: dict[Any, list[Cell]], by: By, rules: tuple[str, ...], window: Window, zone: str
 ) -> tuple[Row, ...]:
-    if by in PERIODS:
-        dated = sorted(day for day in cells if day is not None)
-        rows = [
-            _row(PERIODS[by](day), cells[day], rules, begins=day, partial=_is_cut(day, by, window, zone))
-            for day in dated
-        ]
-        undated = [_row("undated", cells[None], rules)] if None in cells else []
-        return (*rows, *undated)
+    dated = sorted(day for day in cells if day is not None)
+    rows = [
+        _row(PERIODS[by](day), cells[day], rules, begins=day, partial=_is_cut(day, by, window, zone))
+        for day in dated
+    ]
+    undated = [_row("undated", cells[None], rules)] if None in cells else []
+    return (*rows, *undated)
+
+
+def _rows(cells: dict[Any, list[Cell]], by: By, rules: tuple[str, ...]) -> list[Row]:
     titles = _source_titles() if by == "agent" else {}
-    rows = [_row(_label(grouped, by, titles), own, rules) for grouped, own in cells.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.results.bytes, row.group)))
+    return [_row(_label(grouped, by, titles), own, rules) for grouped, own in cells.items()]
 
 
-def _session_rows(
-    store: Store, cells: dict[Any, list[_Cell]], rules: tuple[str, ...], zone: str
-) -> tuple[Row, ...]:
+def _session_rows(store: Store, cells: dict[Any, list[Cell]], rules: tuple[str, ...], zone: str) -> list[Row]:
     found = store.query("select session_key, project, started_at from session")
     about = {key: (project, at) for key, project, at in found}
     rows = []
@@ -416,24 +346,29 @@ def _session_rows(
         project, at = about[key]
         day = at and at.replace(tzinfo=UTC).astimezone(zone_info(zone)).date()
         rows.append(replace(_row(str(session), own, rules), begins=day, project=project))
-    return tuple(sorted(rows, key=lambda row: (-row.results.bytes, row.group)))
+    return rows
 
 
-def _target_rows(cells: dict[Any, list[_Cell]], rules: tuple[str, ...]) -> tuple[Row, ...]:
+def _largest_first(rows: list[Row], unit: Unit | None) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: (-row.results.weight(unit), -row.results.bytes, row.group)))
+
+
+def _target_rows(cells: dict[Any, list[Cell]], rules: tuple[str, ...], unit: Unit | None) -> tuple[Row, ...]:
     rows = [
         replace(_row(NO_TARGET if target is None else target, own, rules), tool=tool)
         for (tool, target), own in cells.items()
     ]
 
-    def size(row: Row) -> tuple[int, int, str, str]:
-        return -row.rules["repeat-session"].bytes, -row.results.bytes, row.group, row.tool or ""
+    def size(row: Row) -> tuple[float, float, int, str, str]:
+        repeated, whole = row.rules["repeat-session"].weight(unit), row.results.weight(unit)
+        return -repeated, -whole, -row.results.bytes, row.group, row.tool or ""
 
     return tuple(sorted(rows, key=size))
 
 
 def _row(
     group: str,
-    cells: list[_Cell],
+    cells: list[Cell],
     rules: tuple[str, ...],
     *,
     begins: date | None = None,
@@ -444,21 +379,24 @@ def _row(
     shown = (Class.TEXT, Class.TRUNCATED)
     return Row(
         group=group,
-        results=_sum(cell.all for cell in own),
-        repeatable=_sum(cell.all for cell in own if cell.klass in shown and not cell.is_error),
-        by_class={kind.value: _sum(cell.all for cell in own if cell.klass == kind) for kind in Class},
-        errors=_sum(cell.all for cell in own if cell.is_error),
-        copies=_sum(cell.all for cell in cells if cell.is_copy),
-        rules={rule: _sum(cell.repeats[place] for cell in own) for place, rule in enumerate(rules)},
-        floor=_sum(cell.all for cell in floored),
-        rules_floor={rule: _sum(cell.repeats[place] for cell in floored) for place, rule in enumerate(rules)},
+        results=tally_of(cell.tally for cell in own),
+        repeatable=tally_of(cell.tally for cell in own if cell.klass in shown and not cell.is_error),
+        by_class={kind.value: tally_of(cell.tally for cell in own if cell.klass == kind) for kind in Class},
+        errors=tally_of(cell.tally for cell in own if cell.is_error),
+        copies=tally_of(cell.tally for cell in cells if cell.is_copy),
+        rules=_repeats(own, rules),
+        floor=tally_of(cell.tally for cell in floored),
+        rules_floor=_repeats(floored, rules),
         begins=begins,
         partial=partial,
     )
 
 
-def _sum(tallies: Iterable[Tally]) -> Tally:
-    return sum(tallies, Tally())
+def _repeats(cells: list[Cell], rules: tuple[str, ...]) -> dict[str, Tally]:
+    return {
+        rule: tally_of(cell.tally for cell in cells if cell.repeats[place])
+        for place, rule in enumerate(rules)
+    }
 
 
 def _label(grouped: Any, by: By, titles: dict[str, str]) -> str:

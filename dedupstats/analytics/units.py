@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 TokenRule = economics.TokenRule
 Unit = Literal["tokens", "sent", "usd", "share"]
 
-Levels = tuple[float, float, float, float, float]
-"""tokens by how they are known: measured, a sum split, growth of the prompt, by model family, bytes / 4"""
-_NONE: Levels = (0.0, 0.0, 0.0, 0.0, 0.0)
+TOKEN_RULES: dict[TokenRule, str] = {
+    "ladder": "measured where the log tells, else estimated",
+    "bytes4": "bytes / 4, rounded up",
+}
+"""the rules in words"""
+
+Levels = tuple[float, ...]
+"""five counts of tokens, by how they are known: measured, a measured sum split, from the growth of the
+prompt, by model family, bytes / 4"""
+NO_LEVELS: Levels = (0.0,) * 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class Worth:
         usd: What those requests charged for it that have a price, USD at list prices.
         unpriced_sent: The part of `sent` whose requests have no price: it is in no dollar.
         modelled_sent: The part of `sent` whose requests have no usage in the log.
+        unseen: Results in contexts of which the log has no request: in `tokens`, not in `sent` and `usd`.
 
     Example:
         >>> half = Worth(levels=(1800, 0, 0, 0, 0), sent=5400, usd=0.0072825, unpriced_sent=1800)
@@ -45,11 +53,12 @@ class Worth:
         (1800.0, 0.0072825, None)
     """
 
-    levels: Levels = _NONE
+    levels: Levels = NO_LEVELS
     sent: float = 0.0
     usd: float = 0.0
     unpriced_sent: float = 0.0
     modelled_sent: float = 0.0
+    unseen: int = 0
 
     @property
     def tokens(self) -> float:
@@ -63,21 +72,48 @@ class Worth:
 
     @property
     def paid(self) -> float | None:
-        """Dollars; None where text was sent and no request that did has a price: never $0."""
+        """Dollars; None where no request that sent it has a price, or none is known: never $0."""
+        if self.known_sent is None:
+            return None
         return self.usd if self.unpriced_sent < self.sent or not self.sent else None
+
+    @property
+    def known_sent(self) -> float | None:
+        """Tokens times requests; None where the log has no request that could have sent it."""
+        return None if self.unseen and not self.sent else self.sent
 
 
 def worth_of(parts: Iterable[Worth]) -> Worth:
     """Several as one; the sums do not depend on their order."""
     every = tuple(parts)
-    levels = (math.fsum(one.levels[level] for one in every) for level in range(len(_NONE)))
     return Worth(
-        levels=(next(levels), next(levels), next(levels), next(levels), next(levels)),
+        levels=summed_levels(one.levels for one in every),
         sent=math.fsum(one.sent for one in every),
         usd=math.fsum(one.usd for one in every),
         unpriced_sent=math.fsum(one.unpriced_sent for one in every),
         modelled_sent=math.fsum(one.modelled_sent for one in every),
+        unseen=sum(one.unseen for one in every),
     )
+
+
+def summed_levels(parts: Iterable[Levels]) -> Levels:
+    """Levels added up one by one.
+
+    Example:
+        >>> summed_levels([(1.0, 0.0, 0.0, 0.0, 2.0), (3.0, 0.0, 0.0, 0.0, 0.0)])
+        (4.0, 0.0, 0.0, 0.0, 2.0)
+    """
+    return tuple(map(math.fsum, zip(NO_LEVELS, *parts, strict=True)))
+
+
+def at_level(level: int, tokens: float) -> Levels:
+    """Tokens of one level.
+
+    Example:
+        >>> at_level(1, 7.0)
+        (0.0, 7.0, 0.0, 0.0, 0.0)
+    """
+    return (*NO_LEVELS[:level], tokens, *NO_LEVELS[level + 1 :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +159,23 @@ def input_side(store: Store, window: Window) -> InputSide:
     return InputSide(requests, without, modelled, tokens, unpriced_tokens, usd)
 
 
-def check_unit(unit: Unit, tokens: TokenRule) -> None:
+def check_unit(unit: Unit | None, tokens: TokenRule) -> None:
     """Refuse a unit that a rule for tokens has no figure in.
 
     Raises:
         UsageError: Bytes / 4 with another unit than tokens.
     """
-    if tokens == "bytes4" and unit != "tokens":
+    if tokens == "bytes4" and unit not in {None, "tokens"}:
         raise UsageError(
             f"--unit {unit} needs the tokens that requests were charged for, which bytes / 4 are not",
             "leave out --tokens bytes4, or --unit",
         )
 
 
+EXACT = "decimal(28, 12)"
+"""SQL type whose sums do not depend on the order of rows, as those of floating numbers do"""
+
+
 def exact_sum(column: str, condition: str = "true") -> str:
-    """SQL of a sum that does not depend on the order of rows, as sums of floating numbers do."""
-    return f"coalesce(sum({column}::decimal(28, 12)) filter ({condition}), 0)::double"
+    """SQL of a sum that does not depend on the order of rows."""
+    return f"coalesce(sum({column}::{EXACT}) filter ({condition}), 0)::double"

@@ -48,12 +48,12 @@ TokenRule = Annotated[
         "--tokens", help="Measured or estimated, as well as the log allows; or bytes / 4, as RTK counts."
     ),
 ]
+UNITS = (
+    "tokens as they come; sent: times the requests that carried them; usd: the list price of that; "
+    "share: of what all input cost."
+)
 Unit = Annotated[
-    Literal["tokens", "sent", "usd", "share"],
-    typer.Option(
-        help="Tokens as they come; sent: times the requests that carried them; usd: the list price of that; "
-        "share: of what all input cost."
-    ),
+    Literal["tokens", "sent", "usd", "share"], typer.Option(help=f"{UNITS[0].upper()}{UNITS[1:]}")
 ]
 Settings = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dedupstats.cli.options import (
+    UNITS,
     Agent,
     Db,
     Form,
@@ -16,10 +17,12 @@ from dedupstats.cli.options import (
     Project,
     Session,
     Since,
+    TokenRule,
     Tool,
     Tz,
     Until,
     opened,
+    reprice,
     window_of,
 )
 
@@ -42,6 +45,11 @@ def rates(
         typer.Option(help="Compare calls exactly, or after normalising paths, blanks and descriptions."),
     ] = "exact",
     all_rules: Annotated[bool, typer.Option("--all-rules", help="Every repeat rule, not three.")] = False,
+    unit: Annotated[
+        Literal["tokens", "sent", "usd", "share"] | None,
+        typer.Option(help=f"What results weigh: {UNITS}", show_default="bytes"),
+    ] = None,
+    tokens: TokenRule = "ladder",
     since: Since = None,
     until: Until = None,
     tz: Tz = None,
@@ -74,10 +82,12 @@ def rates(
     """
     from dedupstats.analytics.rates import limited
     from dedupstats.analytics.rates import rates as calculate
+    from dedupstats.analytics.units import check_unit
     from dedupstats.report import rate_tables
     from dedupstats.report.tables import table_format
 
     form = table_format(form, output)
+    check_unit(unit, tokens)
     window = window_of(
         since=since,
         until=until,
@@ -88,9 +98,11 @@ def rates(
         model=model,
         session=session,
     )
+    if tokens == "ladder":
+        reprice(db)
     with opened(db) as store:
         _check(store, window)
-        found = calculate(store, by=by, key=key, all_rules=all_rules, window=window)
+        found = calculate(store, by=by, key=key, all_rules=all_rules, tokens=tokens, unit=unit, window=window)
         notes = _notes(store, found)
     if limit is None and by == "target" and form in {"table", "md"}:
         limit = _TARGETS
@@ -159,7 +171,7 @@ def _print(
         data = json_document(rate_tables.document(found, notes))
     else:
         data = written(rate_tables.flat_table(found), form)
-        notes = [*notes, f"Tokens are {found.token_rule}; the rows add up to the total."]
+        notes = [*notes, *rate_tables.unit_notes(found), "The rows add up to the total."]
     deliver(data, output)
     if form not in {"table", "md"}:
         for note in notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dedupstats.cli.options import Db, opened, reprice, window_of, writing
+from dedupstats.cli.options import Db, TokenRule, opened, reprice, window_of, writing
 from dedupstats.cli.progress import Bar, interruptible
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def report(
     ] = None,
     tool: Annotated[list[str] | None, typer.Option(help="Only this tool.", rich_help_panel=_CUT)] = None,
     model: Annotated[list[str] | None, typer.Option(help="Only this model.", rich_help_panel=_CUT)] = None,
+    tokens: TokenRule = "ladder",
     is_demo: Annotated[bool, typer.Option("--demo", hidden=True)] = False,
     db: Db = None,
 ) -> None:
@@ -104,7 +105,7 @@ def report(
         reprice(db)
     with opened(db) as store:
         _check_scope(store, window)
-        made = build(store, window=window, anonymize=anonymize, full_paths=full_paths)
+        made = build(store, window=window, anonymize=anonymize, full_paths=full_paths, tokens=tokens)
     if not outputs:
         _print(_rendered(made, form or "terminal", brief=brief, stream=True))
         return

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from dedupstats._version import __version__
 from dedupstats.analytics import rates as rates_
-from dedupstats.analytics.rates import DEFAULT_RULES, FLOOR_BYTES, RULES, TOKEN_RULE
+from dedupstats.analytics.rates import DEFAULT_RULES, RULES
+from dedupstats.analytics.tallies import FLOOR_BYTES
+from dedupstats.analytics.units import TOKEN_RULES
 from dedupstats.analytics.window import Window, local_zone
-from dedupstats.report import build_corpus, build_rtk
+from dedupstats.history.costs import is_priced, price_list
+from dedupstats.report import build_corpus, build_rtk, money, rate_tables
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_calls import calls
 from dedupstats.report.build_economics import economics
@@ -30,6 +33,7 @@ from dedupstats.report.model import (
     Tool,
     Tools,
     TopSession,
+    Worth,
 )
 from dedupstats.report.names import Names
 from dedupstats.report.scope import filters, in_words
@@ -41,7 +45,9 @@ from dedupstats.store.store import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dedupstats.analytics.rates import By, Rates, Row, Tally
+    from dedupstats.analytics.rates import By, Rates, Row
+    from dedupstats.analytics.tallies import Tally
+    from dedupstats.analytics.units import TokenRule
     from dedupstats.report.model import Rtk
     from dedupstats.report.share import Share
     from dedupstats.store import Store
@@ -55,7 +61,12 @@ _VISIBLE = "repeat-in-sight"
 
 
 def build(
-    store: Store, *, window: Window | None = None, anonymize: bool = False, full_paths: bool = False
+    store: Store,
+    *,
+    window: Window | None = None,
+    anonymize: bool = False,
+    full_paths: bool = False,
+    tokens: TokenRule = "ladder",
 ) -> Report:
     """Build the report.
 
@@ -64,6 +75,8 @@ def build(
         window: What to report on; by default everything, days in the local time zone.
         anonymize: Show numbers instead of the names of projects, paths and sessions.
         full_paths: Show projects and paths whole instead of by their last part.
+        tokens: How tokens of repeats are counted: measured or estimated by the `ladder`, or `bytes4`, as RTK
+            counts.
 
     Raises:
         UsageError: The window names something that the store does not have.
@@ -77,11 +90,12 @@ def build(
     window = window or Window()
     zone = window.zone or local_zone()
     names = Names.of(store, anonymize=anonymize, full_paths=full_paths, projects=window.projects)
-    by_tool = _rates(store, window, "tool")
-    by_session = _rates(store, window, "session")
+    by_tool = _rates(store, window, "tool", tokens)
+    by_session = _rates(store, window, "session", tokens)
     # what holds copies alone is no session of this history
     by_session = replace(by_session, rows=tuple(row for row in by_session.rows if row.results.results))
     rtk = build_rtk.rtk(store, window, names)
+    worth = _Worths.of_rates(store, by_tool)
     scope = _scope(window, zone, names)
     asked = in_words(scope.filters)
     return Report(
@@ -89,11 +103,14 @@ def build(
         headline=_headline(by_tool, rtk, asked),
         scope=scope,
         economics=economics(store, window, names, zone),
-        corpus=build_corpus.corpus(store, window, zone),
+        corpus=build_corpus.corpus(store, window, zone, round(by_tool.total.results.tokens)),
         floor_bytes=FLOOR_BYTES,
-        token_rule=TOKEN_RULE,
-        rules=tuple(_rule(name, by_tool.total, by_session) for name in _ALL_RULES),
-        replay=replay(store, window, names, rtk, asked),
+        tokens=tokens,
+        token_rule=_token_rule(by_tool, rtk),
+        worth=worth.of(by_tool.total.results),
+        cost_notes=worth.notes,
+        rules=tuple(_rule(name, by_tool.total, by_session, worth) for name in _ALL_RULES),
+        replay=replay(store, window, names, rtk, asked, tokens=tokens),
         tools=_tools(by_tool),
         calls=calls(store, window, names, by_tool.total.rules["repeat-session"].bytes),
         sessions=tuple(_distribution(name, by_session) for name in DEFAULT_RULES),
@@ -103,12 +120,53 @@ def build(
         rtk=rtk,
         accounting=build_corpus.accounting(store, names),
         limits=LIMITS,
-        reproduce=_reproduce(window, zone, names),
+        reproduce=_reproduce(window, zone, names, tokens),
     )
 
 
-def _rates(store: Store, window: Window, by: By) -> Rates:
-    return rates_.rates(store, by=by, window=window, all_rules=True)
+def _rates(store: Store, window: Window, by: By, tokens: TokenRule) -> Rates:
+    return rates_.rates(store, by=by, window=window, all_rules=True, tokens=tokens)
+
+
+class _Worths:
+    """Results in four units, as the rates know them."""
+
+    def __init__(self, found: Rates, refused: str | None) -> None:
+        self._found = found
+        self._has_cost = not (refused or rate_tables.is_without_cost(found))
+        self.notes = (refused,) if refused else tuple(rate_tables.cost_notes(found))
+
+    @classmethod
+    def of_rates(cls, store: Store, found: Rates) -> _Worths:
+        """Those of these rates; without cost where it is of another price list, or not asked for."""
+        if found.tokens == "bytes4":
+            return cls(found, "Bytes / 4 are not what requests were charged for: no cost.")
+        if found.input.requests and not is_priced(store, price_list()):
+            return cls(
+                found, "Figures of cost are of another price list: `dedupstats import` makes them anew."
+            )
+        return cls(found, None)
+
+    def of(self, tally: Tally) -> Worth:
+        """A tally."""
+        worth = tally.worth
+        is_known = self._has_cost
+        return Worth(
+            tokens=worth.tokens,
+            sent=worth.known_sent if is_known else None,
+            usd=worth.paid if is_known else None,
+            share=self._found.input.share(worth) if is_known else None,
+            known_by=money.BYTES4 if self._found.tokens == "bytes4" else money.known_by(worth.by_level),
+        )
+
+
+def _token_rule(found: Rates, rtk: Rtk | None) -> str:
+    """How tokens are known, briefly."""
+    levels = found.total.results.worth.by_level
+    if found.tokens == "bytes4":
+        return money.BYTES4
+    said = money.known_briefly(levels) if levels else TOKEN_RULES["ladder"]
+    return f"{said}; RTK's own rows: {TOKEN_RULES['bytes4']}" if rtk else said
 
 
 def _headline(found: Rates, rtk: Rtk | None, scope: str) -> str:
@@ -138,7 +196,7 @@ def _repeats(part: Tally, whole: Tally) -> Repeats:
     return Repeats(
         share_of(part.results, whole.results),
         share_of(part.bytes, whole.bytes),
-        share_of(part.tokens, whole.tokens),
+        share_of(round(part.tokens), round(whole.tokens)),
     )
 
 
@@ -146,7 +204,7 @@ def _all_repeats(row: Row, rules: Sequence[str]) -> dict[str, Repeats]:
     return {name: _repeats(row.rules[name], row.results) for name in rules}
 
 
-def _rule(name: str, total: Row, by_session: Rates) -> Rule:
+def _rule(name: str, total: Row, by_session: Rates, worth: _Worths) -> Rule:
     rule = next(rule for rule in RULES if rule.name == name)
     with_any = sum(row.rules[name].results > 0 for row in by_session.rows)
     return Rule(
@@ -157,6 +215,7 @@ def _rule(name: str, total: Row, by_session: Rates) -> Rule:
         repeats=_repeats(total.rules[name], total.results),
         floor=_repeats(total.rules_floor[name], total.floor),
         sessions=share_of(with_any, len(by_session.rows)),
+        worth=worth.of(total.rules[name]),
     )
 
 
@@ -168,7 +227,7 @@ def _tools(found: Rates) -> Tools:
             row.group,
             share_of(row.results.bytes, whole),
             row.results.results,
-            row.results.tokens,
+            round(row.results.tokens),
             _all_repeats(row, found.rules),
         )
 
@@ -225,7 +284,8 @@ def _concentration(store: Store, found: Rates, by_session: Rates, names: Names) 
         },
         without_top=_without(heaviest[0], rule, found.total) if heaviest else None,
         calls=calls.groups,
-        top_call=share_of(calls.top1, total),
+        # bytes, as nothing else was asked for
+        top_call=share_of(int(calls.top1), total),
         top_call_tool=calls.name,
     )
 
@@ -237,7 +297,7 @@ def _without(top: Row, rule: str, total: Row) -> Share:
 def _over_time(store: Store, window: Window, found: Rates, zone: str) -> OverTime:
     days = (found.last - found.first).days if found.first and found.last else 0
     unit: By = "day" if days <= _DAYS_BY_DAY else "week" if days <= _DAYS_BY_WEEK else "month"
-    by_period = _rates(store, window, unit)
+    by_period = _rates(store, window, unit, found.tokens)
     return OverTime(
         unit=unit,
         tz=zone,
@@ -284,8 +344,10 @@ def _scope(window: Window, zone: str, names: Names) -> Scope:
     )
 
 
-def _reproduce(window: Window, zone: str, names: Names) -> Reproduce:
+def _reproduce(window: Window, zone: str, names: Names, tokens: TokenRule) -> Reproduce:
     words = ["dedupstats report", f"--tz {zone}"]
+    if tokens != "ladder":
+        words.append(f"--tokens {tokens}")
     for option, at in (("--since", window.since), ("--until", window.until)):
         if at is not None:
             words.append(f"{option} {at.isoformat()}")

@@ -34,13 +34,13 @@ _SUBAGENTS = (
 )
 
 
-def corpus(store: Store, window: Window, zone: str) -> Corpus:
-    """What was read, within the window."""
+def corpus(store: Store, window: Window, zone: str, tokens: int) -> Corpus:
+    """What was read, within the window; the tokens of its results are told."""
     where, parameters = window.where()
     row = store.query(
         f"""select count(distinct session_key) filter (not is_copy), {_SUBAGENTS},
             count(distinct project) filter (not is_copy), count(*) filter (not is_copy),
-            coalesce(sum(bytes) filter (not is_copy), 0), coalesce(sum(tokens) filter (not is_copy), 0),
+            coalesce(sum(bytes) filter (not is_copy), 0),
             count(*) filter (is_copy), count(*) filter (is_gone and not is_copy)
         from {_EMISSION} where {where}""",
         parameters,
@@ -49,7 +49,7 @@ def corpus(store: Store, window: Window, zone: str) -> Corpus:
     skipped = int(store.query("select coalesce(sum(records), 0) from skipped")[0][0])
     first = min((source.first for source in sources if source.first), default=None)
     last = max((source.last for source in sources if source.last), default=None)
-    sessions, subagents, projects, results, size, tokens, copies, gone = map(int, row)
+    sessions, subagents, projects, results, size, copies, gone = map(int, row)
     return Corpus(
         sessions=sessions,
         subagents=subagents,

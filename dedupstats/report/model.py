@@ -4,8 +4,8 @@ Built once by `report.build`; the renderers are pure functions of it and compute
 way to JSON and back unchanged (`report.document`). A change that a reader of the JSON could notice raises
 `SCHEMA_VERSION`.
 
-Sizes are UTF-8 bytes; tokens are bytes / 4, rounded up per result (RTK's rows: RTK's own estimate by the
-same rule), but for those of `Report.economics`. Times are ISO 8601 texts in the time zone of `Scope.tz`.
+Sizes are UTF-8 bytes; tokens are counted as `Report.token_rule` says, but for RTK's rows (RTK's own
+bytes / 4) and replays. Times are ISO 8601 texts in the time zone of `Scope.tz`.
 Names that come from logs are already shortened or numbered; they are foreign text all the same, and every
 renderer makes them safe.
 """
@@ -32,6 +32,25 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class Worth:
+    """Some results in four units.
+
+    Attributes:
+        tokens: First-pass tokens.
+        sent: Context-token-requests: tokens times the requests that carried them; None: nothing is known.
+        usd: What those with a price charged, USD at list prices; None: none has one, or nothing is known.
+        share: That of the input-side cost of all requests in scope, 0 to 1.
+        known_by: How the tokens are known, with the error of each part, in words.
+    """
+
+    tokens: float
+    sent: float | None
+    usd: float | None
+    share: float | None
+    known_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """Repeats of the whole history under one repeat rule.
 
@@ -43,6 +62,7 @@ class Rule:
         repeats: All results.
         floor: Results of at least `Report.floor_bytes` bytes alone.
         sessions: Sessions with any such repeat, of all sessions with results.
+        worth: The repeats in four units.
     """
 
     name: str
@@ -52,6 +72,7 @@ class Rule:
     repeats: Repeats
     floor: Repeats
     sessions: Share
+    worth: Worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +461,10 @@ class Report:
     economics: Economics | None
     corpus: Corpus
     floor_bytes: int
+    tokens: str
     token_rule: str
+    worth: Worth
+    cost_notes: tuple[str, ...]
     rules: tuple[Rule, ...]
     replay: Replay | None
     tools: Tools

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dedupstats.report import (
+    money,
     outline_economics,
     outline_policies,
     outline_records,
@@ -15,12 +16,12 @@ from dedupstats.report import (
     outline_rtk,
 )
 from dedupstats.report.blocks import Column, Section, Table, columns, names, of, of_pct, pct, plural
-from dedupstats.report.text import count, percent, size
+from dedupstats.report.text import NO_DATA, count, percent, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dedupstats.report.model import Concentration, Distribution, Report, Tool
+    from dedupstats.report.model import Concentration, Distribution, Report, Tool, Worth
 
 NESTED_RULES = ("call-session", "repeat-session", "repeat-in-sight")
 """the rules that are shown where there is room for three; each contains the next"""
@@ -245,10 +246,37 @@ def _rules(report: Report) -> Section:
                 ),
                 tuple(rows),
             ),
+            *([] if report.worth.sent is None else [_worths(report)]),
         ),
         terms=tuple((rule.name, f"{rule.words} ({rule.kind})") for rule in report.rules),
+        notes=(*report.cost_notes, *_known(report)),
         folded=True,
     )
+
+
+def _worths(report: Report) -> Table:
+    """The repeats in four units."""
+    rows = [(rule.name, *_in_units(rule.worth)) for rule in report.rules]
+    return Table(
+        "In four units; what repeats cost to carry is not what leaving them out saves: a marker costs too.",
+        columns("rule", *money.UNITS.values()),
+        (*rows, ("all results", *_in_units(report.worth))),
+        is_last_strong=True,
+    )
+
+
+def _in_units(worth: Worth) -> tuple[str, ...]:
+    sent = NO_DATA if worth.sent is None else money.tokens(worth.sent)
+    of_input = money.usd(None) if worth.usd is None else percent(worth.share)
+    return (money.tokens(worth.tokens), sent, money.usd(worth.usd), of_input)
+
+
+def _known(report: Report) -> Iterator[str]:
+    yield f"Tokens of all results: {report.worth.known_by}."
+    if report.tokens == "ladder":
+        for rule in report.rules:
+            if rule.repeats.results.part:
+                yield f"Tokens of `{rule.name}`: {rule.worth.known_by}."
 
 
 def _sessions(report: Report) -> Section:

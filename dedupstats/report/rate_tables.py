@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedupstats.analytics.rates import FLOOR_BYTES, RULES, share
-from dedupstats.report import text
+from dedupstats.analytics.rates import RULES, share
+from dedupstats.analytics.tallies import FLOOR_BYTES, Tally
+from dedupstats.economics.tokens import Level
+from dedupstats.report import money, text
 from dedupstats.report.scope import filters, in_words, period
 from dedupstats.report.tables import Column, Table
 from dedupstats.report.targets import is_path, short_targets
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dedupstats.analytics.concentration import Concentration
-    from dedupstats.analytics.rates import Rates, Row, Tally
+    from dedupstats.analytics.rates import Rates, Row
+    from dedupstats.analytics.units import Unit
 
 _RULES = {rule.name: rule for rule in RULES}
 _PERIODS = ("day", "week", "month")
@@ -44,16 +47,51 @@ def short_names(rates: Rates) -> Rates:
 # -- for people ----------------------------------------------------------------------------------------------
 
 
+class _Words(NamedTuple):
+    """How a unit is called in the tables."""
+
+    title: str
+    """of the column of all results"""
+    part: str
+    """of what stands in brackets behind the number of repeats"""
+    note: str
+    """what that is"""
+    noun: str
+
+
+_IN: dict[Unit | None, _Words] = {
+    None: _Words("bytes", "% bytes", "% bytes: their bytes, of the bytes of all results in the row", "bytes"),
+    "tokens": _Words(
+        "tokens", "% tokens", "% tokens: their tokens, of the tokens of all results in the row", "tokens"
+    ),
+    "sent": _Words(
+        "tokens\nsent",
+        "% sent",
+        "% sent: their tokens sent, of those of all results in the row",
+        "tokens sent",
+    ),
+    "usd": _Words("list\nprice", "$", "$: the list price of carrying them", "cost"),
+    "share": _Words("of input\ncost", "% of input", "% of input: of ", "cost"),
+}
+
+
 def people_tables(rates: Rates, extra_notes: Iterable[str] = ()) -> list[Table]:
-    """Three tables: per group, in total by rule, and how repeats are spread over sessions and calls."""
-    return [_groups(rates, extra_notes), _totals(rates), _spread(rates)]
+    """Per group, in total by rule, what that is in four units, and how repeats are spread."""
+    costs = [] if is_without_cost(rates) else [_costs(rates)]
+    return [_groups(rates, extra_notes), _totals(rates), *costs, _spread(rates)]
+
+
+def is_without_cost(rates: Rates) -> bool:
+    """Whether nothing is known, or asked, of what carrying results cost."""
+    return rates.tokens == "bytes4" or not (rates.input.requests or rates.total.results.sent)
 
 
 def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
+    words = _IN[rates.unit]
     columns = [Column(rates.by), *map(Column, _BESIDE.get(rates.by, ()))]
-    columns += [Column("results", "int"), Column("bytes", "bytes")]
-    columns += [Column(rule, "figure", f"{_two_lines(rule)}\nn (% bytes)") for rule in rates.rules]
-    order = "Most repeated bytes by repeat-session first. " if rates.by == "target" else ""
+    columns += [Column("results", "int"), Column("size", "figure", words.title)]
+    columns += [Column(rule, "figure", f"{_two_lines(rule)}\nn ({words.part})") for rule in rates.rules]
+    order = f"Most repeated {words.noun} by repeat-session first. " if rates.by == "target" else ""
     names = _short_ids([row.group for row in rates.rows]) if rates.by == "session" else {}
     rows = [replace(row, group=names.get(row.group, row.group)) for row in rates.rows]
     return Table(
@@ -65,11 +103,51 @@ def _groups(rates: Rates, extra_notes: Iterable[str]) -> Table:
         rows=[_people_row(rates, row) for row in rows],
         total=_people_row(rates, rates.total),
         notes=(
-            f"{order}n: repeated results; % bytes: their bytes, of the bytes of all results in the row.",
+            f"{order}n: repeated results; {words.note}{_whole(rates)}.",
+            *_beside_figures(rates),
             *_class_notes(rates.total),
             *extra_notes,
         ),
     )
+
+
+def _whole(rates: Rates) -> str:
+    return money.input_words(rates.input) if rates.unit == "share" else ""
+
+
+def _beside_figures(rates: Rates) -> list[str]:
+    """What must stand in the first table already; the rest is said where all units are."""
+    if rates.unit is None:
+        return []
+    if rates.unit == "tokens":
+        return _known(rates)
+    if is_without_cost(rates):
+        return cost_notes(rates)
+    return [*_known(rates), *money.left_out(rates.total.results.worth)]
+
+
+def unit_notes(rates: Rates) -> list[str]:
+    """What must stand beside figures in units: how tokens are known, what shares are of, what is left out."""
+    return [*_known(rates), *(cost_notes(rates) if rates.tokens == "ladder" else ())]
+
+
+def _known(rates: Rates) -> list[str]:
+    """How the tokens are known."""
+    if rates.tokens == "bytes4":
+        return [f"Tokens: {money.BYTES4}."]
+    return [f"Tokens: {money.known_by(rates.total.results.worth.by_level)}."]
+
+
+def cost_notes(rates: Rates) -> list[str]:
+    """What must stand beside figures of cost, in whatever output."""
+    if is_without_cost(rates):
+        return ["No request of a model lies in this window: nothing is known of what carrying results cost."]
+    return [
+        f"{money.SENT}. {money.LIFE}",
+        f"Shares are of {money.input_words(rates.input)}.",
+        *money.left_out(rates.total.results.worth),
+        f"{money.BASIS}: {rates.basis or 'no prices yet'}.",
+    ]
 
 
 def _scope(rates: Rates) -> str:
@@ -97,14 +175,23 @@ def _beside(rates: Rates, row: Row) -> list[str | None]:
 
 
 def _people_row(rates: Rates, row: Row) -> tuple[Any, ...]:
-    whole = row.results.bytes
-    parts = (row.rules[rule] for rule in rates.rules)
     figures = (
         # most cells of most tables are none at all: no share beside it
-        f"{text.count(part.results)} ({text.percent(share(part.bytes, whole))})" if part.results else "0"
-        for part in parts
+        f"{text.count(part.results)} ({_of_row(rates, part, row.results)})" if part.results else "0"
+        for part in (row.rules[rule] for rule in rates.rules)
     )
-    return (_group_name(row), *_beside(rates, row), row.results.results, whole, *figures)
+    whole = row.results
+    size = (
+        text.size(whole.bytes) if rates.unit is None else money.amount(whole.worth, rates.unit, rates.input)
+    )
+    return (_group_name(row), *_beside(rates, row), whole.results, size, *figures)
+
+
+def _of_row(rates: Rates, part: Tally, whole: Tally) -> str:
+    """What repeats weigh: of their row, or in dollars or of all input cost, which need no row."""
+    if rates.unit in {"usd", "share"}:
+        return money.amount(part.worth, rates.unit, rates.input)
+    return text.percent(share(part.weight(rates.unit), whole.weight(rates.unit)))
 
 
 def _two_lines(rule: str) -> str:
@@ -148,13 +235,13 @@ def _totals(rates: Rates) -> Table:
                 name,
                 _part(part.results, total.results.results),
                 _part(part.bytes, total.results.bytes, sized=True),
-                _part(part.tokens, total.results.tokens),
+                _part(round(part.tokens), round(total.results.tokens)),
                 share(floored.bytes, total.floor.bytes),
             )
         )
     denominators = (
         f"100 % are all {text.count(total.results.results)} results, {text.size(total.results.bytes)}, "
-        f"{text.count(total.results.tokens)} tokens ({rates.token_rule}); from {FLOOR_BYTES} B: bytes of the "
+        f"{text.count(round(total.results.tokens))} tokens; from {FLOOR_BYTES} B: bytes of the "
         f"{text.count(total.floor.results)} results of at least {FLOOR_BYTES} bytes, "
         f"{text.size(total.floor.bytes)}."
     )
@@ -170,8 +257,38 @@ def _totals(rates: Rates) -> Table:
         rows=rows,
         notes=(
             denominators,
-            *(f"{name} ({_RULES[name].kind}): {_RULES[name].meaning}." for name in rates.rules),
+            *_known(rates),
+            *(cost_notes(rates) if rates.tokens == "ladder" and is_without_cost(rates) else ()),
+            *(_rule_note(rates, name) for name in rates.rules),
         ),
+    )
+
+
+def _rule_note(rates: Rates, name: str) -> str:
+    rule, worth = _RULES[name], rates.total.rules[name].worth
+    said = f"{name} ({rule.kind}): {rule.meaning}."
+    if rates.tokens == "bytes4" or not worth.by_level:
+        return said
+    return f"{said} Tokens: {money.known_briefly(worth.by_level)}."
+
+
+def _costs(rates: Rates) -> Table:
+    def row(name: str, tally: Tally) -> tuple[str, ...]:
+        worth = tally.worth
+        return (name, *(money.amount(worth, unit, rates.input) for unit in money.UNITS))
+
+    return Table(
+        title="In four units",
+        columns=(
+            Column("rule"),
+            Column("tokens", "figure", "first-pass\ntokens"),
+            Column("sent", "figure", "tokens\nsent"),
+            Column("usd", "figure", "list\nprice"),
+            Column("share", "figure", "of input\ncost"),
+        ),
+        rows=[row(name, rates.total.rules[name]) for name in rates.rules],
+        total=row("all results", rates.total.results),
+        notes=tuple(cost_notes(rates)),
     )
 
 
@@ -181,6 +298,7 @@ def _part(part: int, whole: int, *, sized: bool = False) -> str:
 
 def _spread(rates: Rates) -> Table:
     rows = []
+    noun = _IN[rates.unit].noun
     sessions = 0
     for name in rates.rules:
         spread = rates.sessions[name]
@@ -213,9 +331,9 @@ def _spread(rates: Rates) -> Table:
         ),
         rows=rows,
         notes=(
-            f"any: sessions with such a repeat, of the {text.count(sessions)} with any bytes.",
-            "median, p90 (linear), max: repeated bytes of a session, of its bytes; none counts as 0 %.",
-            "top: what the largest session or call, or the five largest, hold of the rule's repeated bytes.",
+            f"any: sessions with such a repeat, of the {text.count(sessions)} with any {noun}.",
+            f"median, p90 (linear), max: repeated {noun} of a session, of its {noun}; none counts as 0 %.",
+            f"top: what the largest session or call, or the five largest, hold of the repeated {noun}.",
         ),
     )
 
@@ -236,14 +354,19 @@ def flat_table(rates: Rates) -> Table:
     columns = [Column(rates.by), *map(Column, _BESIDE.get(rates.by, ())), Column("key")]
     if rates.by in _PERIODS:
         columns += [Column("begins"), Column("is_partial", "bool")]
-    columns += _tally_columns("") + _tally_columns("repeatable_") + _tally_columns("floor_")
-    columns += _tally_columns("errors_") + _tally_columns("copies_")
-    for kind in rates.total.by_class:
-        columns += _tally_columns(f"{kind}_")
+    columns += [*_tally_columns(""), *_detail_columns("")]
+    for prefix in (
+        "repeatable_",
+        "floor_",
+        "errors_",
+        "copies_",
+        *(f"{kind}_" for kind in rates.total.by_class),
+    ):
+        columns += _tally_columns(prefix)
     for name in rates.rules:
         word = name.replace("-", "_")
-        columns += _tally_columns(f"{word}_")
-        columns += [Column(f"{word}_share_of_{unit}", "percent") for unit in ("results", "bytes", "tokens")]
+        columns += [*_tally_columns(f"{word}_"), *_detail_columns(f"{word}_")]
+        columns += [Column(f"{word}_{share}", "percent") for share in _SHARES]
         columns += _tally_columns(f"{word}_floor_")
     return Table(
         title=f"Repeats among tool results by {rates.by}",
@@ -252,52 +375,107 @@ def flat_table(rates: Rates) -> Table:
     )
 
 
+_SHARES = ("share_of_results", "share_of_bytes", "share_of_tokens", "share_of_sent", "share_of_usd")
+"""of a rule's repeats, of all results in the row"""
+
+
 def _tally_columns(prefix: str) -> list[Column]:
     return [
         Column(f"{prefix}results", "int"),
         Column(f"{prefix}bytes", "int"),
-        Column(f"{prefix}tokens", "int"),
+        Column(f"{prefix}tokens", "float"),
+        Column(f"{prefix}sent", "float"),
+        Column(f"{prefix}usd", "float"),
+        Column(f"{prefix}share_of_input", "percent"),
     ]
 
 
-def _numbers(tally: Tally) -> tuple[int, int, int]:
-    return tally.results, tally.bytes, tally.tokens
+def _detail_columns(prefix: str) -> list[Column]:
+    return [
+        Column(f"{prefix}unpriced_sent", "float"),
+        Column(f"{prefix}modelled_sent", "float"),
+        Column(f"{prefix}unseen", "int"),
+        *(Column(f"{prefix}tokens_level_{level}", "float") for level in Level),
+    ]
+
+
+def _numbers(rates: Rates, tally: Tally) -> tuple[Any, ...]:
+    sent, usd, of_input = _cost(rates, tally)
+    return tally.results, tally.bytes, tally.tokens, sent, usd, of_input
+
+
+def _details(rates: Rates, tally: Tally) -> tuple[Any, ...]:
+    if rates.tokens == "bytes4":
+        return (None, None, None, *tally.levels)
+    return tally.unpriced_sent, tally.modelled_sent, tally.unseen, *tally.levels
+
+
+def _cost(rates: Rates, tally: Tally) -> tuple[float | None, float | None, float | None]:
+    """Tokens sent, dollars and their share of the input cost; None where nothing is known of it."""
+    if rates.tokens == "bytes4":
+        return None, None, None
+    worth = tally.worth
+    return worth.known_sent, worth.paid, rates.input.share(worth)
 
 
 def _flat_row(rates: Rates, row: Row) -> tuple[Any, ...]:
     cells: list[Any] = [row.group, *_beside(rates, row), rates.key]
     if rates.by in _PERIODS:
         cells += [row.begins.isoformat() if row.begins else None, row.partial]
-    for tally in (row.results, row.repeatable, row.floor, row.errors, row.copies, *row.by_class.values()):
-        cells += _numbers(tally)
+    cells += [*_numbers(rates, row.results), *_details(rates, row.results)]
+    for tally in (row.repeatable, row.floor, row.errors, row.copies, *row.by_class.values()):
+        cells += _numbers(rates, tally)
     for name in rates.rules:
-        cells += _numbers(row.rules[name])
-        cells += _shares(row.rules[name], row.results).values()
-        cells += _numbers(row.rules_floor[name])
+        repeats = row.rules[name]
+        cells += [*_numbers(rates, repeats), *_details(rates, repeats)]
+        cells += _shares(rates, repeats, row.results).values()
+        cells += _numbers(rates, row.rules_floor[name])
     return tuple(cells)
 
 
-def _shares(part: Tally, whole: Tally) -> dict[str, float | None]:
+def _shares(rates: Rates, part: Tally, whole: Tally) -> dict[str, float | None]:
+    (sent, usd, _), (all_sent, all_usd, _) = _cost(rates, part), _cost(rates, whole)
+    parts = (part.results, part.bytes, part.tokens, sent, usd)
+    wholes = (whole.results, whole.bytes, whole.tokens, all_sent, all_usd)
     return {
-        "share_of_results": share(part.results, whole.results),
-        "share_of_bytes": share(part.bytes, whole.bytes),
-        "share_of_tokens": share(part.tokens, whole.tokens),
+        name: None if one is None or every is None else share(one, every)
+        for name, one, every in zip(_SHARES, parts, wholes, strict=True)
     }
 
 
 def document(rates: Rates, notes: Iterable[str] = ()) -> dict[str, Any]:
     """Everything in `rates` as members of a JSON document; shares are 0 to 1, null where nothing divides."""
-    members = asdict(rates)
+    members = {field.name: getattr(rates, field.name) for field in fields(rates)}
+    for name in ("sessions", "by_session", "by_call"):
+        members[name] = {rule: asdict(one) for rule, one in members[name].items()}
+    members |= {"window": asdict(rates.window), "input": asdict(rates.input) | {"usd": rates.input.paid}}
     members["rules"] = [asdict(_RULES[name]) for name in rates.rules]
+    members["rows"] = [_row_members(rates, row) for row in rates.rows]
+    members["total"] = _row_members(rates, rates.total)
     members["floor_bytes"] = FLOOR_BYTES
-    for place, row in enumerate(rates.rows):
-        _add_shares(members["rows"][place], row)
-    _add_shares(members["total"], rates.total)
-    members["notes"] = list(notes)
+    members["notes"] = [*unit_notes(rates), *notes]
     return members
 
 
-def _add_shares(members: dict[str, Any], row: Row) -> None:
+def _row_members(rates: Rates, row: Row) -> dict[str, Any]:
+    members = {field.name: getattr(row, field.name) for field in fields(row)}
+    for name, value in members.items():
+        if isinstance(value, Tally):
+            members[name] = _tally_members(rates, value)
+        elif isinstance(value, dict):
+            members[name] = {key: _tally_members(rates, tally) for key, tally in value.items()}
     for name in row.rules:
-        members["rules"][name] |= _shares(row.rules[name], row.results)
-        members["rules_floor"][name] |= _shares(row.rules_floor[name], row.floor)
+        members["rules"][name] |= _shares(rates, row.rules[name], row.results)
+        members["rules_floor"][name] |= _shares(rates, row.rules_floor[name], row.floor)
+    return members
+
+
+def _tally_members(rates: Rates, tally: Tally) -> dict[str, Any]:
+    members = {name: getattr(tally, name) for name in _TALLY}
+    sent, usd, of_input = _cost(rates, tally)
+    if rates.tokens == "bytes4":
+        members |= {"unpriced_sent": None, "modelled_sent": None, "unseen": None}
+    return members | {"sent": sent, "usd": usd, "share_of_input": of_input}
+
+
+_TALLY = tuple(field.name for field in fields(Tally))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from dedupstats.analytics.units import Worth
+from dedupstats.analytics.units import TOKEN_RULES, Worth
 from dedupstats.economics.tokens import Level
 from dedupstats.report import money, text
 from dedupstats.report.blocks import plural
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Part = Literal["gross", "markers", "net"]
 
-BYTES4 = "bytes / 4, rounded up"
 _FIELDS: Final[dict[Unit, dict[Part, str]]] = {
     "tokens": {"gross": "tokens", "markers": "marker_tokens", "net": "net_tokens"},
     "sent": {"gross": "sent", "markers": "marker_sent", "net": "net_sent"},
@@ -103,12 +102,13 @@ def unit_notes(found: Replays, units: Iterable[Unit]) -> Iterator[str]:
     asked = list(units)
     is_ladder = simulation.tokens == "ladder"
     results, sessions = plural(whole.results, "tool result"), plural(simulation.sessions, "session")
-    rule = "" if is_ladder else f" ({BYTES4})"
+    rule = "" if is_ladder else f" ({TOKEN_RULES['bytes4']})"
     yield (
         f"100 % are all {results} of {sessions}, copies left out: {text.count(whole.tokens)} tokens{rule}, "
         f"{text.size(whole.bytes)}."
     )
     if not is_ladder:
+        yield f"Tokens: {money.BYTES4}."
         return
     yield from _known(found)
     if not InUnit.of(found, "sent").knows_requests:
@@ -127,8 +127,8 @@ def _known(found: Replays) -> Iterator[str]:
     if simulation.results.uncosted:
         results = plural(simulation.results.uncosted, "result")
         yield (
-            f"Of {results} nothing is known but bytes: their tokens are {BYTES4}, and they are in no tokens "
-            "sent and no dollars."
+            f"Of {results} nothing is known but bytes: their tokens are {TOKEN_RULES['bytes4']}, and they "
+            "are in no tokens sent and no dollars."
         )
     yield _FRAMES
 

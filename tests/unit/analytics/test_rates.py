@@ -11,7 +11,9 @@ from support.judged import EXACT, NORMALISED, Result, put
 from support.pipeline import Log
 
 from dedupstats import import_paths
-from dedupstats.analytics.rates import DEFAULT_RULES, RULES, Tally, limited, rates, share, summed
+from dedupstats.analytics.rates import DEFAULT_RULES, RULES, limited, rates, share, summed
+from dedupstats.analytics.tallies import Tally
+from dedupstats.analytics.units import at_level
 from dedupstats.analytics.window import Window, check_names
 from dedupstats.errors import UsageError
 from dedupstats.store import open_store
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 def store() -> Iterator[Store]:
     with open_store(":memory:") as opened:
         yield opened
+
+
+def tally(results: int = 0, size: int = 0, tokens: int = 0) -> Tally:
+    """Results of contexts without any request: bytes / 4, and nothing is known of their cost."""
+    return Tally(results, size, tokens, at_level(4, tokens), unseen=results)
 
 
 def groups(rows: tuple[Row, ...]) -> list[str]:
@@ -49,18 +56,18 @@ def test_results_repeats_and_floor_of_two_tools(store: Store) -> None:
     assert groups(found.rows) == ["Read", "Bash"]
     read, bash = found.rows
     # tokens are rounded up result by result: 250 + 250 + 64
-    assert read.results == Tally(3, 2255, 564)
+    assert read.results == tally(3, 2255, 564)
     assert read.rules == {
-        "call-session": Tally(2, 1255, 314),
-        "repeat-session": Tally(2, 1255, 314),
-        "repeat-in-sight": Tally(1, 1000, 250),
+        "call-session": tally(2, 1255, 314),
+        "repeat-session": tally(2, 1255, 314),
+        "repeat-in-sight": tally(1, 1000, 250),
     }
-    assert read.floor == Tally(2, 2000, 500)
-    assert read.rules_floor["repeat-session"] == Tally(1, 1000, 250)
-    assert bash.rules_floor["call-session"] == Tally(1, 256, 64)
-    assert bash.floor == Tally(1, 256, 64)
-    assert found.total.results == Tally(5, 2541, 564 + 64 + 8)
-    assert found.total.rules["call-session"] == Tally(3, 1511, 314 + 64)
+    assert read.floor == tally(2, 2000, 500)
+    assert read.rules_floor["repeat-session"] == tally(1, 1000, 250)
+    assert bash.rules_floor["call-session"] == tally(1, 256, 64)
+    assert bash.floor == tally(1, 256, 64)
+    assert found.total.results == tally(5, 2541, 564 + 64 + 8)
+    assert found.total.rules["call-session"] == tally(3, 1511, 314 + 64)
 
 
 def test_classes_errors_and_copies_are_told_apart(store: Store) -> None:
@@ -77,10 +84,10 @@ def test_classes_errors_and_copies_are_told_apart(store: Store) -> None:
         ],
     )
     total = rates(store, tz="UTC").total
-    assert total.results == Tally(6, 310, 3 + 5 + 10 + 20 + 0 + 40)
-    assert total.repeatable == Tally(2, 30, 8)
-    assert total.errors == Tally(1, 40, 10)
-    assert total.copies == Tally(1, 320, 80)
+    assert total.results == tally(6, 310, 3 + 5 + 10 + 20 + 0 + 40)
+    assert total.repeatable == tally(2, 30, 8)
+    assert total.errors == tally(1, 40, 10)
+    assert total.copies == tally(1, 320, 80)
     assert {kind: tally.results for kind, tally in total.by_class.items()} == {
         "text": 2,
         "truncated": 1,
@@ -228,7 +235,7 @@ def test_nothing_to_divide_by(store: Store) -> None:
     """Fault case S08: an empty history has no rate, which is not a rate of nothing."""
     put(store, [])
     found = rates(store, tz="UTC")
-    assert found.total.results == Tally()
+    assert found.total.results == tally()
     assert (found.first, found.last, found.rows) == (None, None, ())
     assert found.sessions["repeat-session"].median is None
     assert share(0, 0) is None
@@ -252,7 +259,7 @@ def test_sums_of_a_mixed_history_equal_a_plain_loop(store: Store) -> None:
     found = rates(store, all_rules=True, tz="UTC")
     for row in found.rows:
         own = [one for one in results if one.tool == row.group and not one.is_copy]
-        assert row.results == Tally(
+        assert row.results == tally(
             len(own), sum(one.size for one in own), sum(-(-one.size // 4) for one in own)
         )
         for column in EXACT:
@@ -315,10 +322,10 @@ def test_rows_beyond_the_limit_are_one_and_nothing_is_lost(store: Store) -> None
     found = rates(store, tz="UTC")
     short = limited(found, 2)
     assert groups(short.rows) == ["t900", "t300", "2 others"]
-    assert short.rows[2].results == Tally(2, 99, 23 + 3)
+    assert short.rows[2].results == tally(2, 99, 23 + 3)
     assert short.rows[2].rules["repeat-session"].bytes == 99
     assert short.rows[2].by_class["text"].results == 2
-    assert short.rows[2].floor == Tally()
+    assert short.rows[2].floor == tally()
     assert summed(short.rows, "total") == found.total == short.total
     assert limited(found, 4) == found
     with pytest.raises(UsageError, match="does not go with --by day"):
