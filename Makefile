@@ -53,6 +53,7 @@ bench: $(VENV)/.dev ## Print the benchmark ratios (takes minutes)
 	$(BIN)/python tests/bench/rates_speed.py
 	$(BIN)/python tests/bench/token_error.py
 	$(BIN)/python tests/bench/simulate_speed.py
+	$(BIN)/python tests/bench/cost_in_simulate.py
 
 samples: $(VENV)/.run ## Make sample_data/ anew (it is committed; a test compares)
 	$(BIN)/python sample_data/generate.py

@@ -81,18 +81,19 @@ counted as (
 """
 _LADDER = f"""
 life as (
-    select original_key as emission_key, sum(carried_tokens::{EXACT}) as sent, sum(usd::{EXACT}) as usd,
-        sum(unpriced_tokens::{EXACT}) as unpriced, sum(modelled_tokens::{EXACT}) as modelled
+    -- whole tokens result by result, as a replay counts them
+    select original_key as emission_key, sum(round_even(carried_tokens, 0)::{EXACT}) as sent,
+        sum(usd::{EXACT}) as usd, sum(round_even(unpriced_tokens, 0)::{EXACT}) as unpriced,
+        sum(round_even(modelled_tokens, 0)::{EXACT}) as modelled
     from emission_cost group by all
 ), asked as (
     select distinct context_key from request_cost
 ), counted as (
     -- a copy has no life of its own: what it was sent is of its original's too
     select e.*, r.* exclude (emission_key), coalesce(c.level, {Level.UNKNOWN.value}) as level,
-        coalesce(c.tokens, e.tokens)::{EXACT} as first_pass,
-        coalesce(l.sent, c.carried_tokens::{EXACT}, 0) as sent, coalesce(l.usd, c.usd::{EXACT}, 0) as usd,
-        coalesce(l.unpriced, c.unpriced_tokens::{EXACT}, 0) as unpriced,
-        coalesce(l.modelled, c.modelled_tokens::{EXACT}, 0) as modelled,
+        coalesce(round_even(c.tokens, 0), e.tokens)::{EXACT} as first_pass,
+        coalesce(l.sent, 0) as sent, coalesce(l.usd, 0) as usd, coalesce(l.unpriced, 0) as unpriced,
+        coalesce(l.modelled, 0) as modelled,
         a.context_key is null and coalesce(l.sent, 0) = 0 as is_unseen
     from emission e join emission_repeat r using (emission_key)
     left join emission_cost c using (emission_key)

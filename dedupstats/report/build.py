@@ -110,7 +110,7 @@ def build(
         worth=worth.of(by_tool.total.results),
         cost_notes=worth.notes,
         rules=tuple(_rule(name, by_tool.total, by_session, worth) for name in _ALL_RULES),
-        replay=replay(store, window, names, rtk, asked),
+        replay=replay(store, window, names, rtk, asked, tokens=tokens),
         tools=_tools(by_tool),
         calls=calls(store, window, names, by_tool.total.rules["repeat-session"].bytes),
         sessions=tuple(_distribution(name, by_session) for name in DEFAULT_RULES),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dedupstats.analytics.rates import share
 from dedupstats.analytics.replays import in_words
+from dedupstats.analytics.units import TOKEN_RULES
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
 from dedupstats.report.replay_units import InUnit
 from dedupstats.report.tables import Column, Table
@@ -198,6 +199,7 @@ def document(found: Replays, notes: Iterable[str]) -> dict[str, Any]:
         "first": found.first,
         "last": found.last,
         "tokens": simulation.tokens,
+        "token_rule": TOKEN_RULES[simulation.tokens],
         "results": _asked(found, whole) | {"known_by": simulation.known_by},
         "input_side": found.side and asdict(found.side),
         "price_basis": found.side and found.basis,

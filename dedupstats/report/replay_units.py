@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from dedupstats.analytics.units import Worth, at_level, summed_levels
+from dedupstats.analytics.units import TOKEN_RULES, Worth, at_level, summed_levels
 from dedupstats.report import money, text
 from dedupstats.report.blocks import plural
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Part = Literal["gross", "markers", "net"]
 
-BYTES4 = "bytes / 4, rounded up"
 _FIELDS: Final[dict[Unit, dict[Part, str]]] = {
     "tokens": {"gross": "tokens", "markers": "marker_tokens", "net": "net_tokens"},
     "sent": {"gross": "sent", "markers": "marker_sent", "net": "net_sent"},
@@ -102,12 +101,13 @@ def unit_notes(found: Replays, units: Iterable[Unit]) -> Iterator[str]:
     asked = list(units)
     is_ladder = simulation.tokens == "ladder"
     results, sessions = plural(whole.results, "tool result"), plural(simulation.sessions, "session")
-    rule = "" if is_ladder else f" ({BYTES4})"
+    rule = "" if is_ladder else f" ({TOKEN_RULES['bytes4']})"
     yield (
         f"100 % are all {results} of {sessions}, copies left out: {text.count(whole.tokens)} tokens{rule}, "
         f"{text.size(whole.bytes)}."
     )
     if not is_ladder:
+        yield f"Tokens: {money.BYTES4}."
         return
     yield from _known(found)
     if not InUnit.of(found, "sent").knows_requests:
@@ -126,8 +126,8 @@ def _known(found: Replays) -> Iterator[str]:
     if simulation.results.uncosted:
         results = plural(simulation.results.uncosted, "result")
         yield (
-            f"Of {results} nothing is known but bytes: their tokens are {BYTES4}, and they are in no tokens "
-            "sent and no dollars."
+            f"Of {results} nothing is known but bytes: their tokens are {TOKEN_RULES['bytes4']}, and they "
+            "are in no tokens sent and no dollars."
         )
     yield _FRAMES
 

@@ -38,8 +38,9 @@ class Plain:
 def worths(store: Store, by: str) -> dict[str, dict[str, Plain]]:
     """By group, then by rule (`all`: every result), originals alone, each with the lives of its copies."""
     costs = {
-        key: [Fraction(number) for number in numbers]
-        for key, *numbers in store.query(
+        # whole tokens result by result; dollars as they are
+        key: [Fraction(number) if place == 2 else Fraction(round(number)) for place, number in enumerate(row)]
+        for key, *row in store.query(
             "select emission_key, tokens, carried_tokens, usd, unpriced_tokens, modelled_tokens "
             "from emission_cost"
         )

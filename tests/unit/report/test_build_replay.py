@@ -154,6 +154,8 @@ def test_the_ladder_meets_the_repeat_rules_and_the_verdicts(sample_report: Repor
             for step, rule in names.items():
                 assert steps[step].left.results == rules[rule].results.part
                 assert steps[step].left.bytes == rules[rule].bytes.part
+                # both count whole tokens result by result
+                assert steps[step].left.tokens == rules[rule].tokens.part
         else:
             assert steps["bytes_in_session"].left.results == rules["bytes-session"].results.part
         for before, after in pairwise(found.steps):
