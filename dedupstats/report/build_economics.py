@@ -15,6 +15,7 @@ from dedupstats.economics.tokens import BANDS, Level
 from dedupstats.history.costs import basis, is_priced, price_list
 from dedupstats.report import money, observed_tables, spend_tables
 from dedupstats.report.blocks import plural
+from dedupstats.report.build_compactions import compacted
 from dedupstats.report.model_economics import (
     Carried,
     Dearest,
@@ -78,6 +79,7 @@ def economics(store: Store, window: Window, names: Names, zone: str) -> Economic
         spend=_spending(found, window.tools, notes),
         dearest=_dearest(top(store, limit=DEAREST_SHOWN, window=window), names),
         observed=_observed(observed(store, window=window)),
+        compactions=compacted(store, window, names),
         calibration=calibration(store, window=window),
     )
 

@@ -34,7 +34,7 @@ def render(found: SessionContexts, *, full_paths: bool) -> str:
     head = html.Head(
         "dedupstats context",
         f"Contexts of {words.session_title(found, full_paths=full_paths)}",
-        " ".join(session_notes(found)),
+        " ".join(session_notes(found, full_paths=full_paths)),
         __version__,
     )
     sections, figures = [], []

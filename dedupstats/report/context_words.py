@@ -15,7 +15,6 @@ from dedupstats.report.words import CONTEXTS, SOURCES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dedupstats.analytics.compactions import Compactions
     from dedupstats.analytics.context import Arrived, Curve, Point, SessionContexts
 
 JUMPS: Final = 5
@@ -89,42 +88,6 @@ def _result(result: Arrived, *, full_paths: bool) -> str:
         target = target if len(target) <= _TARGET else f"{target[: _TARGET - 1]}…"
     name = f"{result.tool} {target}" if target else result.tool
     return f"{name} {money.tokens(result.tokens)}{' (left out)' if result.is_elided else ''}"
-
-
-def compaction_line(found: Compactions, policy: str) -> str:
-    """Automatic compactions, recorded and replayed: counts alone.
-
-    Example:
-        >>> from dedupstats.analytics.compactions import Compactions
-        >>> compaction_line(Compactions(3, 3, 2, 10), "safe")
-        'Recorded automatic compactions: 3; reproduced by the replay: 3 of 3; with safe: 2 (replayed).'
-    """
-    said = (
-        f"Recorded automatic compactions: {count(found.recorded)}; reproduced by the replay: "
-        f"{count(found.reproduced)} of {count(found.recorded)}"
-    )
-    return f"{said}; with {policy}: {count(found.under_policy)} (replayed)."
-
-
-def compaction_notes(found: Compactions, policy: str) -> Iterator[str]:
-    """The line, and what it leaves out."""
-    if found.contexts:
-        yield compaction_line(found, policy)
-    if found.not_reproduced:
-        yield (
-            f"{plural(found.not_reproduced, 'context')} not reproduced: the replay has another number of "
-            "compactions than the log, so that nothing is claimed for them."
-        )
-    if found.left_out:
-        yield (
-            f"{plural(found.left_out, 'context')} went on above the usual limit (a larger window, or "
-            "compaction is off): compactions are not replayed there."
-        )
-    if found.no_rule:
-        yield (
-            f"{plural(found.no_rule, 'context')} without usage, or of an agent whose limit the log does not "
-            "tell: compactions are not replayed there."
-        )
 
 
 def curve_notes(curve: Curve, policy: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from dedupstats.report.model_economics import Economics  # noqa: TC001 - read at
 from dedupstats.report.model_replay import Replay  # noqa: TC001 - read at run time
 from dedupstats.report.share import Share  # noqa: TC001 - read at run time
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """version of the JSON document"""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import Level
-from dedupstats.report import money
+from dedupstats.report import money, outline_compactions
 from dedupstats.report.blocks import Column, Section, Table, columns, names, plural
 from dedupstats.report.observed_tables import again_words
 from dedupstats.report.scope import title as source_title
@@ -124,6 +124,7 @@ def details(found: Economics | None) -> tuple[Section, ...]:
         made.append(_dearest(found.dearest))
     if found.observed and found.observed.sentence:
         made.append(_observed(found.observed))
+    made += outline_compactions.section(found.compactions)
     if found.spend.results.known.levels:
         made.append(_calibration(found.spend, found.calibration))
     return tuple(made)

@@ -143,7 +143,7 @@ def explain(
         with_others: Whether each account also says what other variants of the policy and the bounds do.
     """
     family = store.query("select family_key from emission where emission_key = ?", [emission_key])[0][0]
-    timeline = Timeline(store, "session", knowledge or Knowledge(), family=family)
+    timeline = Timeline(store, "session", knowledge or Knowledge(), families=[family])
     ((first, last),) = timeline.stretches
     chunk = timeline.chunk(first, last)
     row = int(np.flatnonzero(chunk.columns["emission_key"] == emission_key)[0])

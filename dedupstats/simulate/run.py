@@ -42,7 +42,7 @@ def simulate(
     knowledge: Knowledge | None = None,
     counted: str = "true",
     parameters: Mapping[str, Any] | None = None,
-    family: int | None = None,
+    families: Sequence[int] | None = None,
     take: Callable[[Chunk, list[Replayed]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
@@ -57,11 +57,11 @@ def simulate(
         counted: SQL condition on the view `emission` (called `e`): which results are counted. The whole
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
-        family: Only this family, as if there were no other; None: all of them.
+        families: Only these, as if there were no others; None: all of them.
         take: Is shown each chunk with what every variant did in it.
         progress: Is told how many of how many chunks are done.
     """
-    timeline = Timeline(store, scope, knowledge or Knowledge(), counted, parameters, family=family)
+    timeline = Timeline(store, scope, knowledge or Knowledge(), counted, parameters, families=families)
     found = Simulation(
         scope, Tally(*timeline.counted), timeline.sessions, list(variants), [Score() for _ in variants]
     )

@@ -140,7 +140,9 @@ def test_the_page_of_a_context_draws_its_curves_and_asks_nobody(
     curves = tuple(
         Curve(key, "main", None, LONG, points, marks, {0: 1.0}, 0, 0, Compactions()) for key in (1, 2, 3)
     )
-    found = SessionContexts(SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, 1, 0, 1))
+    found = SessionContexts(
+        SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, reproduced=1, contexts=1)
+    )
     file = tmp_path / "context.html"
     file.write_text(context_page.render(found, full_paths=True), "utf-8")
     page, seen = opened(browser, file, width, scheme)
