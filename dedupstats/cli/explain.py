@@ -60,7 +60,10 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="With --verdict: so many.")] = 5,
     stubs: Annotated[
-        bool, typer.Option("--stubs", help="List Claude Code's own read stubs with their verdicts.")
+        bool,
+        typer.Option(
+            "--stubs", help="List the markers that hosts and engines left in the logs, with their verdicts."
+        ),
     ] = False,
     tools: Tools = None,
     shell_reads: ShellReads = False,
@@ -117,9 +120,9 @@ def _variants(policies: list[str] | None, assignments: list[str] | None) -> list
 
 def _stubs(store: Store, *, full_paths: bool) -> _Answer:
     from dedupstats.report import explain_text
-    from dedupstats.simulate.stubs import read_stubs
+    from dedupstats.simulate import stubs
 
-    found = read_stubs(store)
+    found = stubs.stubs(store)
     return [explain_text.stubs(found, full_paths=full_paths)], explain_text.document(stubs=found)
 
 

@@ -188,12 +188,10 @@ def _sentence(engines: Sequence[Markers]) -> str | None:
     markers = sum(one.markers for one in engines)
     if not markers:
         return None
-    parts = (
-        (sum(one.sound for one in engines), "text visible"),
-        (sum(one.gone for one in engines), "text gone"),
-        (sum(one.unknown for one in engines), "text not logged"),
+    counts = {name: sum(getattr(one, name) for one in engines) for name in observed_tables.VERDICTS}
+    told = ", ".join(
+        f"{count(number)} {observed_tables.VERDICTS[name][0]}" for name, number in counts.items() if number
     )
-    told = ", ".join(f"{count(number)} {words}" for number, words in parts if number)
     again = sum(one.after_marker.found for one in engines)
     of = sum(one.after_marker.of for one in engines)
     read = f"; read again after {count(again)} of {count(of)}" if of else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dedupstats.report import explain_words as words
 from dedupstats.report.blocks import plural
 from dedupstats.report.grid import definitions
+from dedupstats.report.scope import title
 from dedupstats.report.tables import Column, Table, markdown, terminal
 from dedupstats.report.targets import short_targets
 from dedupstats.report.text import count, safe_markdown, safe_text, short_path
@@ -28,7 +29,6 @@ _SHOWN_EARLIER: Final = 6
 _TARGET: Final = 60
 _WIDTH: Final = 100
 """of prose where there is no terminal to fit"""
-_SOURCES: Final = {"claude_code": "Claude Code", "docker_agent": "docker-agent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def document(
 def explained(explanation: Explanation, *, full_paths: bool, brief: bool = False) -> Iterator[Part]:
     """The story of one result; `brief` leaves out its past and what other variants do."""
     result = explanation.result
-    yield Heading(_title(result, full_paths=full_paths))
+    yield Heading(_heading(result, full_paths=full_paths))
     yield Facts(tuple(_facts(explanation, full_paths=full_paths)))
     if explanation.earlier and not brief:
         yield from _past(explanation)
@@ -112,7 +112,7 @@ def explained(explanation: Explanation, *, full_paths: bool, brief: bool = False
             yield _others(account.others)
 
 
-def _title(result: Result, *, full_paths: bool) -> str:
+def _heading(result: Result, *, full_paths: bool) -> str:
     target = _target(result.target, full_paths=full_paths)
     return f"{result.tool} {target}" if target else result.tool
 
@@ -130,7 +130,7 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     thread = "main thread" if result.context_kind == "main" else result.context_kind
     agent = f" {result.agent}" if result.agent and result.context_kind != "main" else ""
     session = result.session_id if full_paths else result.session_id[:8]
-    yield "session", f"{_SOURCES.get(result.source, result.source)} {session}, {thread}{agent}"
+    yield "session", f"{title(result.source)} {session}, {thread}{agent}"
     path = result.path if full_paths else short_path(result.path)
     when = f", {result.ts:%Y-%m-%d %H:%M:%S} UTC" if result.ts else ", undated"
     yield "place", f"line {count(result.line)} of {path}{when}"
@@ -141,8 +141,8 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     size = f"{plural(result.bytes, 'byte')} in {plural(result.lines, 'line')}"
     yield "result", ", ".join([size, *flags])
     if explanation.stub is not None:
-        verdict = explanation.stub.verdict
-        yield "stub", f"Claude Code's own, {verdict}: {words.stub(explanation.stub)}."
+        stub = explanation.stub
+        yield "stub", f"{title(stub.engine)}'s own, {stub.verdict}: {words.stub(stub)}."
 
 
 def _past(explanation: Explanation) -> Iterator[Part]:
@@ -202,7 +202,7 @@ def elisions(
             (
                 result.call_id or shown_key(result.emission_key),
                 elision.bytes,
-                _title(result, full_paths=full_paths),
+                _heading(result, full_paths=full_paths),
                 elision.policy,
             )
         )
@@ -211,14 +211,15 @@ def elisions(
 
 
 def stubs(found: Sequence[Stub], *, full_paths: bool) -> Part:
-    """Claude Code's own read stubs with their verdicts."""
+    """The markers in the logs with their verdicts."""
     if not found:
-        return Heading("The store holds no read stubs of Claude Code's own.")
+        return Heading("No marker of a host or an engine is in these logs.")
     rows = [
         (
             stub.call_id or shown_key(stub.emission_key),
+            title(stub.engine),
             stub.verdict,
-            _target(stub.target, full_paths=full_paths),
+            _target(stub.target, full_paths=full_paths) or stub.tool,
             f"line {count(stub.line)}: {words.stub(stub)}",
         )
         for stub in found
@@ -227,5 +228,5 @@ def stubs(found: Sequence[Stub], *, full_paths: bool) -> Part:
         name: sum(stub.verdict == name for stub in found) for name in sorted({s.verdict for s in found})
     }
     counted = ", ".join(f"{count(number)} {name}" for name, number in verdicts.items())
-    title = f"Claude Code's own read stubs: {count(len(rows))} ({counted})"
-    return Table(title, (Column("id"), Column("verdict"), Column("file"), Column("because")), rows)
+    columns = tuple(map(Column, ("id", "engine", "verdict", "call on", "because")))
+    return Table(f"Markers in these logs: {count(len(rows))} ({counted})", columns, rows)

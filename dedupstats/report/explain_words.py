@@ -221,13 +221,17 @@ def _hidden(account: Account, result: Result) -> str:
 
 
 def stub(found: Stub) -> str:
-    """What Claude Code's own read stub truly was."""
+    """What a stub in the logs truly was."""
+    is_read = found.engine == "claude_code"
     written = f"the model wrote the file at line {count(found.written_line)}" if found.written_line else ""
-    anchor = f"the Read at line {count(found.anchor_line)}" if found.anchor_line else ""
+    name = "the Read" if is_read else "the same call's result"
+    anchor = f"{name} at line {count(found.anchor_line)}" if found.anchor_line else ""
     if found.verdict is StubVerdict.SOUND:
-        return f"{anchor} is in sight, and the model has not written the file since"
+        return f"{anchor} is in sight{', and the model has not written the file since' if is_read else ''}"
     if found.verdict is StubVerdict.FALSE:
         return f"{anchor} is in sight and shows older bytes: {written}"
+    if found.verdict is StubVerdict.UNKNOWN:
+        return "no earlier result of the call is in the log of its context"
     gone = ""
     if found.gone_line is not None:
         kind = _BOUNDARIES.get(found.gone_kind or "", found.gone_kind)
@@ -236,5 +240,7 @@ def stub(found: Stub) -> str:
         at = count(found.attachment_line or 0)
         words = f"no Read of it is in sight{gone}, but the attachment at line {at} holds it"
         return f"{words}; {written}" if written else words
+    if not is_read:
+        return f"no result of the call is in sight{gone}"
     words = f"no Read of it is in sight{gone}, nor an attachment"
     return f"{words}; {anchor} had other arguments" if anchor else words

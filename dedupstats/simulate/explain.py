@@ -17,7 +17,7 @@ from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.otherwise import listed, otherwise
 from dedupstats.simulate.replay import Replay
 from dedupstats.simulate.score import Beside
-from dedupstats.simulate.stubs import READS, Stub, read_stubs
+from dedupstats.simulate.stubs import READS, Stub, stubs
 from dedupstats.simulate.timeline import Timeline
 from dedupstats.simulate.variants import variants
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Place, Verdict, place
@@ -121,7 +121,7 @@ class Explanation:
     earlier_results: int
     """of how many"""
     stub: Stub | None
-    """the verdict on what the log shows, if that is a read stub of Claude Code's own"""
+    """the verdict on what the log shows, if that is a marker itself"""
     accounts: tuple[Account, ...]
 
 
@@ -160,7 +160,7 @@ def explain(
         told.result(row),
         tuple(map(told.earlier, past[-EARLIER:])),
         len(past),
-        next(iter(read_stubs(store, emission_key)), None),
+        next(iter(stubs(store, emission_key)), None),
         tuple(
             _account(told, draft, past, (*some, *bounding))
             for draft, some in zip(drafts, theirs, strict=True)

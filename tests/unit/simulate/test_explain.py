@@ -406,7 +406,7 @@ def test_the_largest_of_a_verdict(db: str) -> None:
 def test_stubs(db: str) -> None:
     (stub,) = told(db, "--stubs")["stubs"]
     assert (stub["call_id"], stub["verdict"], stub["anchor_line"]) == ("s", "sound", 9)
-    assert "Claude Code's own read stubs: 1 (1 sound)" in run("explain", "--db", db, "--stubs").out
+    assert "Markers in these logs: 1 (1 sound)" in run("explain", "--db", db, "--stubs").out
     assert "the Read at line 9 is in sight" in " ".join(run("explain", "--db", db, "s").out.split())
 
 
