@@ -85,6 +85,7 @@ def explain(
 
     Example: dedupstats explain --policy rtk --verdict false --top 5
     """
+    from dedupstats.cli.nothing import refuse_without
     from dedupstats.errors import UsageError
     from dedupstats.report.tables import format_of
 
@@ -95,6 +96,7 @@ def explain(
     chosen = form or ("table" if output is None else format_of(output, _FORMATS))
     knowledge = _knowledge(tools, shell_reads=shell_reads)
     with opened(db) as store:
+        refuse_without(store, "tool results")
         if stubs:
             parts, members = _stubs(store, full_paths=full_paths)
         else:

@@ -102,7 +102,7 @@ def explained(explanation: Explanation, *, full_paths: bool, brief: bool = False
     """The story of one result; `brief` leaves out its past and what other variants do."""
     result = explanation.result
     yield Heading(_heading(result, full_paths=full_paths))
-    yield Facts(tuple(_facts(explanation, full_paths=full_paths)))
+    yield Facts(tuple(_facts(explanation, full_paths=full_paths, brief=brief)))
     if explanation.earlier and not brief:
         yield from _past(explanation)
     for account in explanation.accounts:
@@ -124,14 +124,14 @@ def _target(target: str | None, *, full_paths: bool) -> str:
     return short if len(short) <= _TARGET else f"{short[: _TARGET - 1]}…"
 
 
-def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str, str]]:
+def _facts(explanation: Explanation, *, full_paths: bool, brief: bool) -> Iterator[tuple[str, str]]:
     result = explanation.result
     yield "id", f"{result.call_id or 'none'} ({shown_key(result.emission_key)})"
     thread = "main thread" if result.context_kind == "main" else result.context_kind
     agent = f" {result.agent}" if result.agent and result.context_kind != "main" else ""
     session = result.session_id if full_paths else result.session_id[:8]
     yield "session", f"{title(result.source)} {session}, {thread}{agent}"
-    path = result.path if full_paths else short_path(result.path)
+    path = _path(result.path, full_paths=full_paths)
     when = f", {result.ts:%Y-%m-%d %H:%M:%S} UTC" if result.ts else ", undated"
     yield "place", f"line {count(result.line)} of {path}{when}"
     flags = [f"class {result.result_class}"]
@@ -140,9 +140,21 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     flags += [f"written again in {plural(result.copies, 'place')}"] if result.copies else []
     size = f"{plural(result.bytes, 'byte')} in {plural(result.lines, 'line')}"
     yield "result", ", ".join([size, *flags])
+    if explanation.copies and not brief:
+        places = [
+            f"line {count(one.line)} of {_path(one.path, full_paths=full_paths)}"
+            for one in explanation.copies
+        ]
+        more = result.copies - len(places)
+        places += [f"{count(more)} more"] if more > 0 else []
+        yield "copies", ", ".join(places)
     if explanation.stub is not None:
         stub = explanation.stub
         yield "stub", f"{title(stub.engine)}'s own, {stub.verdict}: {words.stub(stub)}."
+
+
+def _path(path: str, *, full_paths: bool) -> str:
+    return path if full_paths else short_path(path)
 
 
 def _past(explanation: Explanation) -> Iterator[Part]:

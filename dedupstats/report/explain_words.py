@@ -38,10 +38,23 @@ _REASONS = {
     "changed": "the ledger held other bytes of this call",
     "disabled": "it is switched off",
     "stale": "the same bytes were recorded more than {recency_window} outputs ago",
-    "repeat": "the ledger held the same bytes",
+    "repeat": "the ledger held the same {alike}",
     "kept": "it elides nothing",
     "no_text": "it is no text",
 }
+_IN_SIGHT = {
+    "repeat": "a full copy of the bytes was in sight",
+    "first": "no full copy of the bytes was in sight",
+}
+_OF_BOUNDS = {
+    "exact": _IN_SIGHT,
+    "safe": _IN_SIGHT,
+    "ceiling": {
+        "repeat": "the call had been made before in the session, whatever it printed",
+        "first": "the call had not been made before in the session",
+    },
+}
+"""reasons of policies that keep no ledger of bytes: what they go by instead"""
 _BESIDE = {
     Beside.OTHER_CALL: "the anchor is the result of another call",
     Beside.TWICE_REMOVED: "the anchor is itself a marker",
@@ -107,6 +120,9 @@ def decision(account: Account, result: Result) -> str:
     if outcome.action is None:
         return _unasked(account, result)
     reason = outcome.reason or ""
+    bound = _OF_BOUNDS.get(outcome.policy.partition(",")[0], {})
+    if reason in bound:
+        return f"{reason}: {bound[reason]}."
     if reason == "too_small":
         words = _too_small(account)
     else:
@@ -117,6 +133,7 @@ def decision(account: Account, result: Result) -> str:
                 **values,
                 "read_only": result.read_only,
                 "category": result.category or "none known",
+                "alike": "bytes" if account.ledger is None or account.ledger.entry.same_bytes else "call",
                 "what": "this call" if "max_keys" in account.settings else "these bytes",
             }
         )

@@ -80,7 +80,8 @@ def notes(found: Observed) -> list[str]:
             "Saved: by the sound ones, the text less the marker; of the others nothing counts as saved."
         )
     else:
-        said.append("No marker is in these logs.")
+        where = "is in these logs" if found.window.is_everything else "lies in this window"
+        said.append(f"No marker {where}.")
     if found.engines:
         said.append(_AGAIN)
     said += [sentence for one in found.engines if (sentence := _difference(one))]

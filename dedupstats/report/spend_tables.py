@@ -277,6 +277,8 @@ _CAME_AGAIN = (
 
 def top_notes(top: Top) -> list[str]:
     """What the dearest results cost together, beside what, and how their tokens are known."""
+    if not top.results:
+        return ["No tool result lies in this window."]
     shown = money.usd(sum(row.usd or 0.0 for row in top.rows))
     results, whole = text.count(top.results), money.usd(top.usd)
     return [

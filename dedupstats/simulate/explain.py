@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from dedupstats.policies.base import Action
-from dedupstats.simulate.find import Result, results
+from dedupstats.simulate.find import Result, copies, results
 from dedupstats.simulate.held import Held, held
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.otherwise import listed, otherwise
@@ -122,6 +122,8 @@ class Explanation:
     """of how many"""
     stub: Stub | None
     """the verdict on what the log shows, if that is a marker itself"""
+    copies: tuple[Result, ...]
+    """where a resume, fork or branch wrote it again, the first few, in order of arrival"""
     accounts: tuple[Account, ...]
 
 
@@ -161,6 +163,7 @@ def explain(
         tuple(map(told.earlier, past[-EARLIER:])),
         len(past),
         next(iter(stubs(store, emission_key)), None),
+        copies(store, emission_key),
         tuple(
             _account(told, draft, past, (*some, *bounding))
             for draft, some in zip(drafts, theirs, strict=True)
