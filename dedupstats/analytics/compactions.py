@@ -358,11 +358,14 @@ def with_policy(
 def growth(course: Course, limit: Trigger, removed: Mapping[int, int]) -> Growth:
     """A context's requests with usage as steps of the replay (4.2, 4.3).
 
-    Copies of requests tell nothing: the context that they are copied from is replayed.
+    Copies of requests tell nothing: the context that they are copied from is replayed. Nor does the request
+    that made a summary, where it stands on the line of the boundary: it is what the boundary brought about.
     """
     walk = _Walk(limit, removed)
+    boundaries = {step.line for step in course.steps if isinstance(step, Gone)}
     for step in course.steps:
-        walk.take(step)
+        if not (isinstance(step, Sent) and step.line in boundaries):
+            walk.take(step)
     return walk.found()
 
 

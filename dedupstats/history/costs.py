@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 VARIABLE = "DEDUPSTATS_PRICES"
-REVISION = 2
+REVISION = 3
 """Of the rules here and in the economics: a store with figures of another one gets new ones."""
 
 USD = 1e-6

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 _LISTED: Final = 4
 
 
-def interval(found: int, of: int) -> str:
-    """The 95 % interval of a share (Clopper-Pearson), in percent.
+def with_interval(said: str, found: int, of: int) -> str:
+    """Some words with the 95 % interval of a share (Clopper-Pearson); one case alone has none worth telling.
 
     Example:
-        >>> interval(38, 44)
-        '95 % interval 72.6 to 94.8 %'
+        >>> with_interval("38 of 44 contexts", 38, 44), with_interval("1 of 1", 1, 1)
+        ('38 of 44 contexts; 95 % interval 72.6 to 94.8 %', '1 of 1')
     """
+    if of <= 1:
+        return said
     low, high = clopper_pearson(found, of)
-    return f"95 % interval {100 * low:.1f} to {100 * high:.1f} %"
+    return f"{said}; 95 % interval {100 * low:.1f} to {100 * high:.1f} %"
 
 
 def recorded(found: Compactions) -> str:
@@ -42,14 +44,14 @@ def recorded(found: Compactions) -> str:
     said = [f"Automatic compactions: {count(found.recorded)} recorded{untold}"]
     if found.recorded:
         contexts = f"{count(found.exact)} of {plural(found.compacted, 'context')}"
-        bounds = interval(found.exact, found.compacted)
         part = f"{count(found.reproduced)} of {count(found.recorded)}"
-        said.append(f"{part} reproduced by the replay ({contexts}; {bounds})")
+        bounds = with_interval(contexts, found.exact, found.compacted)
+        said.append(f"{part} reproduced by the replay ({bounds})")
     without = found.contexts - found.compacted
     if without:
         invented = found.not_reproduced - (found.compacted - found.exact)
-        where = f"{count(invented)} of {plural(without, 'context')} without one"
-        said.append(f"made up in {where} ({interval(invented, without)})")
+        where = f"{count(invented)} of {plural(without, 'context')}"
+        said.append(f"made up in those without one: {with_interval(where, invented, without)}")
     return f"{', '.join(said)}."
 
 

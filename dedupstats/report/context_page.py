@@ -56,7 +56,6 @@ def _section(key: str, curve: Curve, policy: str, *, full_paths: bool) -> Sectio
     return Section(
         key,
         title[:1].upper() + title[1:],
-        lead=(f"{words.size_line(curve)}.",),
         tables=(Table("The largest jumps, in tokens", columns, tuple(rows)),) if rows else (),
         notes=tuple(notes),
     )
@@ -86,7 +85,7 @@ def _chart(key: str, curve: Curve, policy: str) -> Chart:
     return Chart(
         key,
         "Prompt of each request, and the tool results that entered before it",
-        f"{words.size_line(curve)}. {' '.join(words.curve_notes(curve, policy))}",
+        f"{words.size_line(curve)}.",
         _HEIGHT,
         figure_of(traces, layout),
     )

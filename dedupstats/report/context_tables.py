@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _PROSE: Final = 80
 """columns of prose, as of the chart, where there is no terminal to fit"""
 
+_FIGURES: Final = 30
+"""columns of a jump's figures, with the gaps"""
+
 JUMPS: Final = (
     Column("request", "figure"),
     Column("growth", "figure", "grew by"),
@@ -44,7 +47,7 @@ def printed(
         chart = drawn(curve, width, signs)
         blocks.append("\n".join(chart))
         blocks.append(wrapped(safe_text(legend(curve, chart, width, signs, found.policy)), prose))
-        jumps = words.jumps(curve, full_paths=full_paths)
+        jumps = words.jumps(curve, full_paths=full_paths, room=prose - _FIGURES)
         if jumps:
             table = Table("Largest jumps, in tokens:", JUMPS, jumps)
             blocks.append(terminal(table, width=width, colour=colour).rstrip("\n"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 JUMPS: Final = 5
 _NAMED: Final = 3
 _TARGET: Final = 40
+_SHORTEST: Final = 8
 _LISTED: Final = 6
 
 Jump = tuple[str, str, str, str]
@@ -51,8 +52,14 @@ def size_line(curve: Curve) -> str:
     )
 
 
-def jumps(curve: Curve, *, full_paths: bool) -> list[Jump]:
-    """The requests whose prompts grew most over the one before, with the tool results that entered."""
+def jumps(curve: Curve, *, full_paths: bool, room: int | None = None) -> list[Jump]:
+    """The requests whose prompts grew most over the one before, with the tool results that entered.
+
+    Args:
+        curve: A context.
+        full_paths: Targets whole.
+        room: Characters for what entered, where targets are not whole; None: as many as it needs.
+    """
     grown = [
         (after.prompt_tokens - before.prompt_tokens, after)
         for before, after in pairwise(curve.points)
@@ -65,27 +72,31 @@ def jumps(curve: Curve, *, full_paths: bool) -> list[Jump]:
             count(point.request),
             f"+{money.tokens(growth)}",
             money.tokens(point.prompt_tokens),
-            _entered(point, full_paths=full_paths),
+            _entered(point, full_paths=full_paths, room=room),
         )
         for growth, point in grown[:JUMPS]
     ]
 
 
-def _entered(point: Point, *, full_paths: bool) -> str:
+def _entered(point: Point, *, full_paths: bool, room: int | None) -> str:
     if not point.results:
-        return "no tool result"
+        return "no tool result: the model's answer, or other text"
     dearest = sorted(point.results, key=lambda result: (-result.tokens, result.emission_key))
-    said = [_result(result, full_paths=full_paths) for result in dearest[:_NAMED]]
-    if len(dearest) > _NAMED:
-        said.append(f"{len(dearest) - _NAMED} more")
-    return ", ".join(said)
+    said = [_result(result, full_paths=full_paths) for result in dearest]
+    for named in range(min(_NAMED, len(said)), 0, -1):
+        rest = [f"{len(said) - named} more"] if len(said) > named else []
+        words = ", ".join([*said[:named], *rest])
+        if full_paths or room is None or len(words) <= room:
+            return words
+    shorter = max(_TARGET - (len(words) - (room or 0)), _SHORTEST)
+    return ", ".join([_result(dearest[0], full_paths=False, longest=shorter), *rest])
 
 
-def _result(result: Arrived, *, full_paths: bool) -> str:
+def _result(result: Arrived, *, full_paths: bool, longest: int = _TARGET) -> str:
     target = result.target or ""
     if not full_paths:
         target = short_targets([target])[target]
-        target = target if len(target) <= _TARGET else f"{target[: _TARGET - 1]}…"
+        target = target if len(target) <= longest else f"{target[: longest - 1]}…"
     name = f"{result.tool} {target}" if target else result.tool
     return f"{name} {money.tokens(result.tokens)}{' (left out)' if result.is_elided else ''}"
 

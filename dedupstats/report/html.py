@@ -158,9 +158,10 @@ def _section(section: Section, chart: Chart | None) -> Iterator[str]:
 def _table(table: Table) -> Iterator[str]:
     caption = _words(table.caption)
     beside = len(table.columns) - 1
-    # on a narrow screen the name of a row stands above its cells: few of them below the headings of their
-    # columns, many of them each with its own; what is wider still scrolls inside its box, by keyboard too
-    form = "cards" if beside > _ALIGNED else "rows"
+    # on a narrow screen the name of a row stands above its cells: a few figures below the headings of their
+    # columns, all else each with its own; what is wider still scrolls inside its box, by keyboard too
+    is_aligned = beside <= _ALIGNED and all(column.numeric for column in table.columns[1:])
+    form = "rows" if is_aligned else "cards"
     yield (
         f'<div class="scroll {form}" style="--cells: {beside}" role="region" tabindex="0" '
         f'aria-label="{_plain(table.caption)}"><table>'

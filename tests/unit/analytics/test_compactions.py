@@ -38,7 +38,7 @@ def counted(course: Course, removed: dict[int, int]) -> Compactions:
 
 
 def sent(prompt: int | None, **changes: Any) -> Sent:
-    return Sent(1, None, "hand", "2.1.60", prompt, 0.0, 0, 0, is_own=True)._replace(**changes)
+    return Sent(0, None, "hand", "2.1.60", prompt, 0.0, 0, 0, is_own=True)._replace(**changes)
 
 
 def came(key: int, left: tuple[int, int] | None = None) -> Came:
@@ -132,8 +132,10 @@ def test_docker_agents_limit_is_that_of_the_model() -> None:
     gone = Gone(2, None, "compaction", None, (1, 2))
 
     def compacted(before: int) -> Course:
-        first, after = sent(before, model=model, answer=500.0), sent(AFTER, model=model)
-        return course(first, gone, after, source="docker_agent")
+        first, after = sent(before, model=model, answer=500.0), sent(AFTER, line=3, model=model)
+        # the request that made the summary stands on its line, and is what the compaction brought about
+        summary = sent(before + 9_000, line=2, model=model, answer=9_000.0)
+        return course(first, summary, gone, after, source="docker_agent")
 
     assert counted(compacted(179_501), {}) == both(1, untold=1)
     # 180,000 is not above the limit

@@ -126,6 +126,19 @@ def test_jumps_are_the_largest_growths_of_one_kind_of_size() -> None:
     ]
 
 
+def test_what_entered_is_cut_to_the_room_that_is_left() -> None:
+    results = [Arrived(number, "Read", f"/a/b{number}.py", 300.0 - number, 0, False) for number in range(3)]
+    curve = curve_of(point(1, 100), point(2, 1_000, 0.0, *results), point(3, 9_000))
+    for room, expected in (
+        (None, "Read b0.py 300, Read b1.py 299, Read b2.py 298"),
+        (40, "Read b0.py 300, Read b1.py 299, 1 more"),
+        (30, "Read b0.py 300, 2 more"),
+        (1, "Read b0.py 300, 2 more"),
+    ):
+        rows = jumps(curve, full_paths=False, room=room)
+        assert [row[-1] for row in rows] == ["no tool result: the model's answer, or other text", expected]
+
+
 def test_compactions_are_counts_with_intervals_and_what_is_left_out_is_said() -> None:
     unlike = (ContextCount("s-unlike", "c", "main", 2, 0, None),)
     changed = (ContextCount("s-changed", "a", "agent", 3, 3, 2),)
@@ -136,8 +149,8 @@ def test_compactions_are_counts_with_intervals_and_what_is_left_out_is_said() ->
     # 2 of 3 and 0 of 11, from tables of exact limits
     assert said[0] == (
         "Automatic compactions: 5 recorded (2 of unknown trigger), 3 of 5 reproduced by the replay "
-        "(2 of 3 contexts; 95 % interval 9.4 to 99.2 %), made up in 0 of 11 contexts without one (95 % "
-        "interval 0.0 to 28.5 %)."
+        "(2 of 3 contexts; 95 % interval 9.4 to 99.2 %), made up in those without one: 0 of 11 contexts; "
+        "95 % interval 0.0 to 28.5 %."
     )
     assert said[1:3] == [
         "Replayed in the contexts that are reproduced: 3 without a policy, 2 with safe.",
