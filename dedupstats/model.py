@@ -77,6 +77,31 @@ class EnteredKind(StrEnum):
     SYSTEM = "system"
 
 
+class CompactionRule(NamedTuple):
+    """When an agent compacts a context by itself: what a source declares (token-economics.md 4.1).
+
+    A context is compacted before a request whose size reaches a share of the window less a reserve. A source
+    lists its rules newest first; the first one whose `since` is not above the agent's version holds.
+    """
+
+    since: tuple[int, ...] = ()
+    """first version of the agent's program that has it"""
+    window: int | None = None
+    """tokens of the window that the agent reckons with, whatever the model; None: the model's own"""
+    share: float = 1.0
+    """of the window; the result is rounded down"""
+    reserve: int = 0
+    """tokens kept free"""
+    is_strict: bool = False
+    """only above the limit, not at it"""
+    counts_entered: bool = True
+    """what entered since the last usage counts too, as the agent itself estimates it"""
+    counts_inputs: bool = False
+    """and, a second time, the tool inputs of the answer before it"""
+    bytes_per_token: float = 4.0
+    """of that estimate"""
+
+
 class Context(NamedTuple):
     """One thing that a model is sent: a main thread, a subagent, or a side request."""
 

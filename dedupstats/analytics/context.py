@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - the reference page looks at the types of fields
 from typing import TYPE_CHECKING
 
-from dedupstats.analytics.compactions import Compactions, compactions, counted, elisions, net_removed
+from dedupstats.analytics.compactions import (
+    Compactions,
+    Triggers,
+    compactions,
+    counted,
+    elisions,
+    net_removed,
+)
 from dedupstats.errors import UsageError
 from dedupstats.history.course import Came, Gone, Sent, courses
 from dedupstats.model import BoundaryKind
@@ -212,8 +219,9 @@ def session_contexts(
     chosen = with_requests if every else with_requests[:1]
     if context is not None:
         chosen = _chosen(with_requests, context)
-    removed = elisions(store, policy, family=family)
-    counts = {course.context_key: counted(course, removed) for course in with_requests}
+    (removed,) = elisions(store, [policy], families=[family])
+    triggers = Triggers.of_store(store)
+    counts = {course.context_key: counted(course, removed, triggers) for course in with_requests}
     return SessionContexts(
         session_id,
         source,
@@ -242,7 +250,8 @@ def all_contexts(
     """
     rows = store.query(_LARGEST)
     largest = tuple(Large(*row) for row in rows[:limit])
-    return AllContexts(policy.label, compactions(store, policy, progress=progress), largest, len(rows))
+    (found,) = compactions(store, [policy], progress=progress)
+    return AllContexts(policy.label, found, largest, len(rows))
 
 
 _LARGEST = """

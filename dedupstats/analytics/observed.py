@@ -15,12 +15,16 @@ from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window
 from dedupstats.economics.rebound import break_even, expected_saving
 from dedupstats.history.costs import basis
+from dedupstats.simulate.stubs import StubVerdict, stubs
 
 if TYPE_CHECKING:
     from dedupstats.store import Store
 
 WITHIN = 10
 """Requests after a marker in which reading the same target again counts as its consequence (7.6)."""
+
+_VERDICTS = tuple(verdict.value for verdict in StubVerdict)
+"""columns of counts, by the names of `Markers`"""
 
 SHARES = (0.0, 0.1, 0.3)
 """Values of q for which the expected saving is told beside the observed one (7.6)."""
@@ -52,19 +56,21 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """The markers of one source.
+    """The markers of one engine; verdicts are those of `dedupstats explain --stubs`.
 
     Attributes:
-        source: Name of the source.
+        source: Whose they are: claude_code, docker_agent, rtk.
         markers: How many.
-        sound: A full copy of what they stand for was in sight of their context.
-        gone: It had been in their context and had left sight.
+        sound: What they stand for was in sight of their context.
+        attachment: It was, in an attachment alone: the words of the marker were untrue.
+        false: What was in sight was older than the file.
+        dangling: It had left sight, or had never been there.
         unknown: No earlier full result of the same call is in the context's log.
         tokens: Tokens of the markers themselves.
-        saved_tokens: First-pass tokens of the results they stand for, less their own; of `sound` and `gone`.
+        saved_tokens: First-pass tokens of what the sound ones stand for, less their own.
         saved_usd: The same as carrying cost in USD; None: nothing of it has a price.
-        trip_usd: What one more round trip of each would have cost: its own request once more.
-        after_marker: How often the target was read again after a marker.
+        trip_usd: What one more round trip of each of these would have cost: its own request once more.
+        after_marker: How often the target was read again after a marker, whatever its verdict.
         after_repeat: The control: the same after an identical full repeat.
         break_even: Share of markers fetched again at which they save nothing; None: no price.
         expected_usd: Expected saving by assumed share fetched again (`0.1`); empty without a price.
@@ -73,7 +79,9 @@ class Markers:
     source: str
     markers: int
     sound: int
-    gone: int
+    attachment: int
+    false: int
+    dangling: int
     unknown: int
     tokens: float
     saved_tokens: float
@@ -107,7 +115,7 @@ class Observed:
     """What engines that already run have done.
 
     Attributes:
-        engines: One per source that has markers or identical repeats, by name.
+        engines: One per engine that has markers, and per source that has identical repeats, by name.
         rtk: RTK's own counts.
         basis: Where prices are from, with their date.
         window: What was counted.
@@ -126,16 +134,22 @@ with numbered as (
     from request
 ),
 placed as (
-    select e.*, coalesce(n.number, 0) as number
+    select e.*, coalesce(n.number, 0) as number,
+        -- `rtk proxy COMMAND` fetches what `COMMAND` or `rtk COMMAND` was for
+        case when e.target is null then hash(e.target_sha64)
+            else hash(regexp_replace(e.target, '^rtk (proxy )?', '')) end as fetched
     from emission e
     asof left join numbered n on n.context_key = e.context_key and n.emissions_before <= e.ordinal
+    where e.target_sha64 is not null
 ),
 judged as (
-    select p.*, p.class = 'stub' as is_marker,
+    select p.*, m.engine is not null as is_marker,
+        -- shell commands that are seen to only read are the control of RTK's
+        coalesce(m.engine, case when p.read_only = 'yes' then p.source else 'rtk' end) as engine,
         exists (
             select 1 from placed later
             where later.context_key = p.context_key and later.ordinal > p.ordinal
-                and later.tool = p.tool and later.target_sha64 = p.target_sha64
+                and later.tool = p.tool and later.fetched = p.fetched
                 and later.number - p.number between 1 and {WITHIN}
                 and (p.left_at is null or later.ordinal < p.left_at)
                 and not exists (
@@ -147,40 +161,32 @@ judged as (
                 )
         ) as is_again
     from placed p
+    left join observed_marker m using (emission_key)
     left join emission_repeat r using (emission_key)
-    where not p.is_copy and (p.class = 'stub' or (r.repeat_in_sight and p.read_only = 'yes'))
+    where not p.is_copy
+        and (m.engine is not null or (r.repeat_in_sight and (p.read_only = 'yes' or p.shell_reads)))
 )
 """
 
 _RATES = """
-select source, is_marker, count(*) filter (is_again), count(*), count(distinct session_key)
-from judged where target_sha64 is not null and {where} group by all order by all
+select engine, is_marker, count(*) filter (is_again), count(*), count(distinct session_key)
+from judged where {where} group by all order by all
 """
 
 _PRICED = "w.emission_key is not null and r.input_usd is not null"
-"""what the expected saving is about: markers with a known original, of a request with a price"""
+"""what the expected saving is about: sound markers, of a request with a price"""
 
 _MARKERS = f"""
-, anchored as (
-    select j.*, a.emission_key as anchor_key, a.left_at as anchor_left
-    from judged j
-    asof left join (
-        select * from emission
-        where class in ('text', 'truncated') and not is_error and call_key is not null
-    ) a on a.context_key = j.context_key and a.call_key = j.call_key and a.ordinal < j.ordinal
-    where j.is_marker
-)
-select m.source, count(*),
-    count(*) filter (m.anchor_key is not null and (m.anchor_left is null or m.anchor_left > m.ordinal)),
-    count(*) filter (m.anchor_left <= m.ordinal), count(*) filter (m.anchor_key is null),
+select m.engine, count(*),
+    {", ".join(f"count(*) filter (m.verdict = '{verdict}')" for verdict in _VERDICTS)},
     {exact_sum("c.tokens")}, {exact_sum("w.tokens - c.tokens")},
     {exact_sum("c.usd", _PRICED)}, {exact_sum("c.usd * w.tokens / greatest(c.tokens, 1)", _PRICED)},
     {exact_sum("r.input_usd + r.output_usd", _PRICED)}, count(*) filter ({_PRICED})
-from anchored m
+from observed_marker m
+join emission e using (emission_key)
 join emission_cost c using (emission_key)
-left join emission_cost w on w.emission_key = m.anchor_key
-left join request_cost r on r.request_key = m.request_key
-where m.emission_key in (select emission_key from emission where {{where}})
+left join emission_cost w on w.emission_key = m.anchor_key and m.verdict = '{StubVerdict.SOUND}'
+left join request_cost r on r.request_key = e.request_key
 group by all order by all
 """
 
@@ -200,11 +206,18 @@ def observed(store: Store, *, window: Window | None = None) -> Observed:
     """
     window = window or Window()
     where, values = window.where()
+    found = stubs(store, where=where, parameters=values)
+    store.query(
+        "create or replace temp table observed_marker "
+        "(emission_key bigint, engine varchar, verdict varchar, anchor_key bigint)"
+    )
+    rows = [(stub.emission_key, stub.engine, stub.verdict.value, stub.anchor_key) for stub in found]
+    store.append("observed_marker", rows)
     rates: dict[tuple[str, bool], Again] = {}
     for source, is_marker, again, of, sessions in store.query(_FOLLOWED + _RATES.format(where=where), values):
         rates[source, is_marker] = Again(again, of, sessions, *clopper_pearson(again, of))
-    counts = {row[0]: row[1:] for row in store.query(_FOLLOWED + _MARKERS.format(where=where), values)}
-    sources = sorted({source for source, _ in rates} | counts.keys())
+    counts = {row[0]: row[1:] for row in store.query(_MARKERS)}
+    sources = sorted({source for source, _ in rates if source != "rtk"} | counts.keys())
     return Observed(
         tuple(_markers(source, counts.get(source), rates) for source in sources),
         _rtk(store),
@@ -215,14 +228,12 @@ def observed(store: Store, *, window: Window | None = None) -> Observed:
 
 def _markers(source: str, row: tuple[Any, ...] | None, rates: dict[tuple[str, bool], Again]) -> Markers:
     nothing = Again(0, 0, 0, 0.0, 1.0)
-    count, sound, gone, unknown, tokens, saved, marker, whole, trip, priced = row or (0,) * 10
+    count, *verdicts, tokens, saved, marker, whole, trip, priced = row or (0,) * 12
     costs = (whole, marker, trip)
     return Markers(
         source=source,
         markers=count,
-        sound=sound,
-        gone=gone,
-        unknown=unknown,
+        **dict(zip(_VERDICTS, verdicts, strict=True)),
         tokens=float(tokens),
         saved_tokens=float(saved),
         saved_usd=whole - marker if priced else None,

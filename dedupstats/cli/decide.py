@@ -67,15 +67,16 @@ def _spec(policy: str | None, settings: list[str]) -> Spec | None:
 
 def _data(events: Path) -> bytes:
     from dedupstats.errors import DedupstatsError
+    from dedupstats.paths import plain_file
     from dedupstats.simulate.vectors import LONGEST
 
     try:
         if str(events) == "-":
             return sys.stdin.buffer.read(LONGEST + 1)
-        with events.open("rb") as file:
+        with plain_file(events, "name a file, or - for what is piped in").open("rb") as file:
             return file.read(LONGEST + 1)
     except OSError as error:
-        raise DedupstatsError(f"{events} cannot be read: {error.strerror}") from None
+        raise DedupstatsError(f"cannot read {events}: {error.strerror}") from None
 
 
 def _noted(vectors: Iterator[Vector], spec: Spec | None) -> Iterator[Vector]:

@@ -60,7 +60,10 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="With --verdict: so many.")] = 5,
     stubs: Annotated[
-        bool, typer.Option("--stubs", help="List Claude Code's own read stubs with their verdicts.")
+        bool,
+        typer.Option(
+            "--stubs", help="List the markers that hosts and engines left in the logs, with their verdicts."
+        ),
     ] = False,
     tools: Tools = None,
     shell_reads: ShellReads = False,
@@ -82,6 +85,7 @@ def explain(
 
     Example: dedupstats explain --policy rtk --verdict false --top 5
     """
+    from dedupstats.cli.nothing import refuse_without
     from dedupstats.errors import UsageError
     from dedupstats.report.tables import format_of
 
@@ -92,6 +96,7 @@ def explain(
     chosen = form or ("table" if output is None else format_of(output, _FORMATS))
     knowledge = _knowledge(tools, shell_reads=shell_reads)
     with opened(db) as store:
+        refuse_without(store, "tool results")
         if stubs:
             parts, members = _stubs(store, full_paths=full_paths)
         else:
@@ -117,9 +122,9 @@ def _variants(policies: list[str] | None, assignments: list[str] | None) -> list
 
 def _stubs(store: Store, *, full_paths: bool) -> _Answer:
     from dedupstats.report import explain_text
-    from dedupstats.simulate.stubs import read_stubs
+    from dedupstats.simulate import stubs
 
-    found = read_stubs(store)
+    found = stubs.stubs(store)
     return [explain_text.stubs(found, full_paths=full_paths)], explain_text.document(stubs=found)
 
 

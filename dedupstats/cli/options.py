@@ -158,15 +158,11 @@ def priced(db: Path | None) -> Iterator[Store]:
         StoreError: As `dedupstats.store.open_store`.
         UsageError: Prices of your own cannot be read.
     """
-    from dedupstats.errors import NothingFoundError
+    from dedupstats.cli.nothing import refuse_without
 
     reprice(db)
     with opened(db) as store:
-        if not store.query("select 1 from request_cost limit 1"):
-            raise NothingFoundError(
-                f"the store {store.path} holds no requests of a model",
-                "type `dedupstats import` (default places) or `dedupstats import PATH`",
-            )
+        refuse_without(store, "requests of a model")
         yield store
 
 

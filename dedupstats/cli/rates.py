@@ -114,18 +114,9 @@ def rates(
 def _check(store: Store, window: Window) -> None:
     """Refuse a store without results, and names that it does not have."""
     from dedupstats.analytics.window import check_names
-    from dedupstats.errors import NothingFoundError
+    from dedupstats.cli.nothing import refuse_without
 
-    if not store.query("select 1 from emission limit 1"):
-        if store.query("select 1 from rtk_command limit 1"):
-            raise NothingFoundError(
-                "the store has RTK's rows, which hold no tool results to compare",
-                "type `dedupstats report` for what they can tell, or `dedupstats import PATH` to add logs",
-            )
-        raise NothingFoundError(
-            f"the store {store.path} holds no tool results",
-            "type `dedupstats import` (default places) or `dedupstats import PATH`",
-        )
+    refuse_without(store, "tool results")
     check_names(store, window)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,9 +20,16 @@ from dedupstats.cli.options import (
     Tool,
     Tz,
     Until,
+    opened,
     priced,
+    reprice,
     window_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedupstats.store import Store
 
 
 def spend(
@@ -162,7 +171,7 @@ def observed(
         model=model,
         session=session,
     )
-    with priced(db) as store:
+    with _markers_or_rtk(db) as store:
         check_names(store, window)
         found = find(store, window=window)
     if form in {"table", "md"}:
@@ -171,3 +180,15 @@ def observed(
         deliver(json_document(asdict(found) | {"notes": observed_tables.notes(found)}), output)
     else:
         deliver(written(observed_tables.flat_table(found), form), output)
+
+
+@contextmanager
+def _markers_or_rtk(db: Path | None) -> Iterator[Store]:
+    """The store with figures of today's prices, refused if it holds neither requests nor rows of RTK's."""
+    from dedupstats.cli.nothing import refuse_without
+
+    reprice(db)
+    with opened(db) as store:
+        if not store.query("select 1 from rtk_command limit 1"):
+            refuse_without(store, "requests of a model")
+        yield store

@@ -1,7 +1,7 @@
-"""How often a context would have been compacted: a replay that counts, with every agent's trigger as data.
+"""How often a context would have been compacted: a replay that counts, by the rule that a source declares.
 
-Baseline and policy go through the same engine (token-economics.md 4.3); what comes out is a count, never
-dollars. The trigger rules are those of 4.1, of Claude Code as measured in 4.2.
+Baseline and policy go through the same engine (token-economics.md 4.3); what comes out is a count. What a
+summary call costs is modelled (4.2) and stands apart: a sensitivity, in no sum.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dedupstats.economics.prices import Rates
+    from dedupstats.model import CompactionRule
+
 SUMMARY_TOKENS = 10_200
 """What the first prompt after a compaction holds beyond the floor: the measured median (4.3)."""
 
@@ -21,78 +24,46 @@ OFF_MARGIN = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """When an agent compacts a context.
+    """A compaction rule with its limit in tokens.
 
     Attributes:
         limit: Size in tokens that triggers.
-        is_strict: Only above the limit, not at it.
-        counts_entered: What entered since the last usage counts too, as the agent itself estimates it.
-        counts_inputs: And, a second time, the tool inputs of the answer before it.
+        rule: Where it is from, and what counts.
     """
 
     limit: float
-    is_strict: bool = False
-    counts_entered: bool = True
-    counts_inputs: bool = False
+    rule: CompactionRule
 
     def fires(self, size: float) -> bool:
         """Whether a context of this size is compacted before the next request."""
-        return size > self.limit if self.is_strict else size >= self.limit
+        return size > self.limit if self.rule.is_strict else size >= self.limit
+
+    def estimate(self, size: int) -> int:
+        """What the agent takes so many bytes that entered for, tokens rounded down (4.2)."""
+        return int(size / self.rule.bytes_per_token)
 
 
-WINDOW = 200_000
-
-
-def claude_code(version: str | None, window: int = WINDOW, max_output: int = 32_000) -> Trigger:
-    """Claude Code's rule by its version (4.1, 4.2).
+def trigger(rules: Sequence[CompactionRule], version: str | None, window: int | None) -> Trigger | None:
+    """The trigger of an agent's version and a model's window; None: no rule, or of an unknown window.
 
     Args:
-        version: As logged, `2.1.120`; None or unreadable: the newest rule.
-        window: Of the model, tokens.
-        max_output: Of the model, tokens; the newer rule reserves at most 20,000 of it.
+        rules: Of the source, newest first.
+        version: Of the agent's program, as logged, `2.1.120`; None or unreadable: the newest rule.
+        window: Of the model, tokens; None: not known.
 
     Example:
-        >>> claude_code("2.1.19").limit, claude_code("2.1.20").limit, claude_code("2.0.8").counts_entered
-        (155000, 167000, False)
+        >>> from dedupstats.model import CompactionRule
+        >>> trigger([CompactionRule(share=0.9)], None, 200_000).limit
+        180000
+        >>> trigger([CompactionRule(share=0.9)], None, None) is None
+        True
     """
     number = _version(version)
-    reserve = max_output if number < (2, 1, 20) else min(max_output, 20_000)
-    return Trigger(
-        window - reserve - 13_000,
-        counts_entered=number >= (2, 1),
-        counts_inputs=number >= (2, 1, 120),
-    )
-
-
-def docker_agent(window: int = WINDOW, threshold: float = 0.9) -> Trigger:
-    """docker-agent's rule: strictly above a share of the window; a share outside (0, 1] is 0.9 (4.1)."""
-    share = threshold if 0 < threshold <= 1 else 0.9
-    return Trigger(int(share * window), is_strict=True)
-
-
-def codex(window: int = 272_000, limit: int | None = None) -> Trigger:
-    """Codex's rule: 90 % of the window; a configured limit only lowers it (4.1)."""
-    whole = int(window * 0.9)
-    return Trigger(whole if limit is None else min(limit, whole))
-
-
-def opencode(window: int = WINDOW, max_output: int = 32_000, reserved: int | None = None) -> Trigger:
-    """OpenCode's rule: the window without the output's room and a reserve of at most 20,000 (4.1)."""
-    kept = min(20_000, max_output) if reserved is None else reserved
-    return Trigger(window - max_output - kept, counts_entered=False)
-
-
-def gemini_cli(threshold: float = 0.5) -> Trigger:
-    """Gemini CLI's rule: half of a window of 1,048,576, by the last prompt alone (4.1)."""
-    return Trigger(threshold * 1_048_576, counts_entered=False)
-
-
-def trigger_of(source: str, version: str | None) -> Trigger | None:
-    """The rule of a source's contexts that its logs tell enough for; None: they do not.
-
-    docker-agent's limit hangs on the window of the model, which no log of it has.
-    """
-    return claude_code(version) if source == "claude_code" else None
+    for rule in rules:
+        whole = window if rule.window is None else rule.window
+        if number >= rule.since and whole is not None:
+            return Trigger(int(whole * rule.share) - rule.reserve, rule)
+    return None
 
 
 class GrowthStep(NamedTuple):
@@ -113,10 +84,12 @@ class GrowthStep(NamedTuple):
 class Replay(NamedTuple):
     """What the replay found."""
 
-    fired: tuple[int, ...]
-    """numbers of the steps, from 1, before whose second request the context was compacted"""
+    fired: tuple[tuple[int, float], ...]
+    """steps, from 1, before whose second request the context was compacted, each with its prompt by then"""
     end: float
     """tokens of the last prompt"""
+    peak: float
+    """the largest size that was held against the limit"""
 
 
 def replay(
@@ -132,25 +105,28 @@ def replay(
             this context, else `start` and `SUMMARY_TOKENS`.
 
     Example:
-        >>> replay(20_000, [GrowthStep(19_000)] * 18, Trigger(167_000), after=34_000)
-        Replay(fired=(8, 15), end=91000.0)
+        >>> from dedupstats.model import CompactionRule
+        >>> limit = Trigger(167_000, CompactionRule())
+        >>> replay(20_000, [GrowthStep(19_000)] * 18, limit, after=34_000)
+        Replay(fired=((8, 153000.0), (15, 148000.0)), end=91000.0, peak=172000.0)
     """
     recorded = sorted(step.after for step in steps if step.after is not None)
     if after is None:
         after = _median(recorded) if recorded else start + SUMMARY_TOKENS
-    size = float(start)
+    size = peak = float(start)
     fired = []
     for number, step in enumerate(steps, start=1):
         if step.fixed is not None:
             size = step.fixed
             continue
-        counted = step.growth if step.counted is None else step.counted
-        if trigger.fires(size + counted - step.removed):
-            fired.append(number)
+        counted = size + (step.growth if step.counted is None else step.counted) - step.removed
+        peak = max(peak, counted)
+        if trigger.fires(counted):
+            fired.append((number, size))
             size = after if step.after is None else step.after
         else:
             size = max(size + step.growth - step.removed, 0)
-    return Replay(tuple(fired), size)
+    return Replay(tuple(fired), size, peak)
 
 
 def is_limited(went_on: Iterable[float], trigger: Trigger) -> bool:
@@ -165,6 +141,28 @@ def is_limited(went_on: Iterable[float], trigger: Trigger) -> bool:
         trigger: The agent's rule.
     """
     return all(size <= trigger.limit + OFF_MARGIN for size in went_on)
+
+
+SUMMARY_READ, SUMMARY_WRITTEN = 0.982, 0.018
+"""How much of its prompt a summary call reads from the cache and writes to it: measured (4.2)."""
+SUMMARY_OUTPUT = 4_630
+"""Tokens of a summary: the measured median (4.2)."""
+
+
+def summary_call(prompt: float, rates: Rates) -> float:
+    """What a summary call would cost, in millionths of a dollar; modelled, for a sensitivity alone (4.2).
+
+    Args:
+        prompt: Tokens that it reads.
+        rates: Of the model.
+
+    Example:
+        >>> from dedupstats.economics.prices import Rates
+        >>> round(summary_call(169_000, Rates(1, 0.1, 1.25, 2, 5)), -1)
+        43550.0
+    """
+    carried = prompt * (SUMMARY_READ * rates.read + SUMMARY_WRITTEN * rates.write_5m)
+    return carried + SUMMARY_OUTPUT * rates.output
 
 
 def _median(values: Sequence[float]) -> float:

@@ -176,6 +176,21 @@ class Prices:
         sizes, rates = self._rates[key]
         return rates[bisect_left(sizes, prompt)]
 
+    def window(self, model: str | None) -> int | None:
+        """Tokens that fit into the window of a model, as genai-prices has it; None: not known.
+
+        Example:
+            >>> Prices().window("claude-sonnet-4-5"), Prices().window("acme-1")
+            (200000, None)
+        """
+        listed = self._entry(model) if model else None
+        return None if listed is None else listed.context_window
+
+    def _entry(self, model: str) -> ModelInfo | None:
+        if model not in self._models:
+            self._models[model] = _listed(model)
+        return self._models[model]
+
     def _sheet(self, model: str, at: datetime, tier: str | None) -> Sheet | None:
         own = [
             override
@@ -184,9 +199,7 @@ class Prices:
         ]
         if own:
             return max(own, key=lambda override: override.begins or date.min).sheet
-        if model not in self._models:
-            self._models[model] = _listed(model)
-        listed = self._models[model]
+        listed = self._entry(model)
         if listed is None:
             return None
         return _sheet_of(

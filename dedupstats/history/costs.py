@@ -22,6 +22,7 @@ from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
 from dedupstats.errors import UsageError
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
+from dedupstats.paths import plain_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 VARIABLE = "DEDUPSTATS_PRICES"
-REVISION = 3
+REVISION = 4
 """Of the rules here and in the economics: a store with figures of another one gets new ones."""
 
 USD = 1e-6
@@ -51,6 +52,7 @@ def price_list(environment: Mapping[str, str] | None = None) -> Prices:
             in the folder of settings is read if it is there.
 
     Raises:
+        DedupstatsError: What the variable names is no plain file.
         UsageError: The file that the variable names cannot be read, or what it says makes no sense.
     """
     environment = os.environ if environment is None else environment
@@ -65,7 +67,7 @@ def price_list(environment: Mapping[str, str] | None = None) -> Prices:
         if not os.path.isfile(path):  # noqa: PTH113
             return Prices()
     try:
-        text = path.read_text("utf-8")
+        text = plain_file(path, f"name a file in {VARIABLE}").read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no UTF-8"
         raise UsageError(f"cannot read the prices {path}: {reason}", f"check {VARIABLE}") from error

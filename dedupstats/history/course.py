@@ -67,6 +67,7 @@ class Course(NamedTuple):
     """What happened in a context, in order."""
 
     session_key: int
+    session_id: str
     context_key: int
     source: str
     kind: str
@@ -76,7 +77,7 @@ class Course(NamedTuple):
 
 
 _CONTEXTS = """
-select session_key, context_key, source, kind, agent, native_id from raw.context
+select session_key, session_id, context_key, source, kind, agent, native_id from raw.context
 where session_key in (select session_key from coursed)
 order by session_key, kind <> 'main', started_at, native_id, context_key
 """
@@ -133,9 +134,9 @@ def courses(store: Store, sessions: Sequence[int]) -> Iterator[Course]:
         placed.text(context, before, line, Came(line, None, size, size / 4, Level.UNKNOWN, None, None, None))
     for context, ordinal, line, ts, kind, trigger in store.query(_GONE):
         placed.boundary(context, ordinal, line, Gone(line, _time(ts), kind, trigger, (ordinal, line)))
-    for session, context, source, kind, agent, native in store.query(_CONTEXTS):
+    for session, session_id, context, source, kind, agent, native in store.query(_CONTEXTS):
         if kind != "side":
-            yield Course(session, context, source, kind, agent, native, placed.of(context))
+            yield Course(session, session_id, context, source, kind, agent, native, placed.of(context))
 
 
 def _sent(line: int, row: list[Any]) -> Sent:

@@ -1,7 +1,8 @@
 """What happens within contexts, put in order from rows that come table by table.
 
-By the results before it, then by line; a result stands behind what has as many before it. On one line what
-leaves sight goes first, a request last: the row of a summary is the boundary itself in some versions.
+By the results before it, then by line; a result stands behind what has as many before it. On one line a
+request goes first, then what leaves sight, then what enters: docker-agent's item of a summary is the request
+that made it and still sent everything, then the boundary, then the summary; Claude Code has the last two.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import defaultdict
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
-_LEFT, _ENTERED, _ASKED = range(3)
+_ASKED, _LEFT, _ENTERED = range(3)
 
 
 class Within(Generic[_T]):

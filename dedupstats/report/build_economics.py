@@ -15,6 +15,7 @@ from dedupstats.economics.tokens import BANDS, Level
 from dedupstats.history.costs import basis, is_priced, price_list
 from dedupstats.report import money, observed_tables, spend_tables
 from dedupstats.report.blocks import plural
+from dedupstats.report.build_compactions import compacted
 from dedupstats.report.model_economics import (
     Carried,
     Dearest,
@@ -78,6 +79,7 @@ def economics(store: Store, window: Window, names: Names, zone: str) -> Economic
         spend=_spending(found, window.tools, notes),
         dearest=_dearest(top(store, limit=DEAREST_SHOWN, window=window), names),
         observed=_observed(observed(store, window=window)),
+        compactions=compacted(store, window, names),
         calibration=calibration(store, window=window),
     )
 
@@ -190,12 +192,10 @@ def _sentence(engines: Sequence[Markers]) -> str | None:
     markers = sum(one.markers for one in engines)
     if not markers:
         return None
-    parts = (
-        (sum(one.sound for one in engines), "text visible"),
-        (sum(one.gone for one in engines), "text gone"),
-        (sum(one.unknown for one in engines), "text not logged"),
+    counts = {name: sum(getattr(one, name) for one in engines) for name in observed_tables.VERDICTS}
+    told = ", ".join(
+        f"{count(number)} {observed_tables.VERDICTS[name][0]}" for name, number in counts.items() if number
     )
-    told = ", ".join(f"{count(number)} {words}" for number, words in parts if number)
     again = sum(one.after_marker.found for one in engines)
     of = sum(one.after_marker.of for one in engines)
     read = f"; read again after {count(again)} of {count(of)}" if of else ""

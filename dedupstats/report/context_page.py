@@ -34,7 +34,7 @@ def render(found: SessionContexts, *, full_paths: bool) -> str:
     head = html.Head(
         "dedupstats context",
         f"Contexts of {words.session_title(found, full_paths=full_paths)}",
-        " ".join(session_notes(found)),
+        " ".join(session_notes(found, full_paths=full_paths)),
         __version__,
     )
     sections, figures = [], []
@@ -56,7 +56,6 @@ def _section(key: str, curve: Curve, policy: str, *, full_paths: bool) -> Sectio
     return Section(
         key,
         title[:1].upper() + title[1:],
-        lead=(f"{words.size_line(curve)}.",),
         tables=(Table("The largest jumps, in tokens", columns, tuple(rows)),) if rows else (),
         notes=tuple(notes),
     )
@@ -86,7 +85,7 @@ def _chart(key: str, curve: Curve, policy: str) -> Chart:
     return Chart(
         key,
         "Prompt of each request, and the tool results that entered before it",
-        f"{words.size_line(curve)}. {' '.join(words.curve_notes(curve, policy))}",
+        f"{words.size_line(curve)}.",
         _HEIGHT,
         figure_of(traces, layout),
     )

@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from dedupstats.report import compaction_words
 from dedupstats.report import context_words as words
 from dedupstats.report.context_chart import drawn, largest, legend
 from dedupstats.report.grid import wrapped
 from dedupstats.report.tables import Column, Table, terminal
-from dedupstats.report.text import count, safe_text, short_paths
+from dedupstats.report.text import count, safe_text, short_paths, short_session
 
 if TYPE_CHECKING:
+    from dedupstats.analytics.compactions import Compactions
     from dedupstats.analytics.context import AllContexts, Curve, SessionContexts
     from dedupstats.report.context_chart import Signs
 
 _PROSE: Final = 80
 """columns of prose, as of the chart, where there is no terminal to fit"""
+
+_FIGURES: Final = 30
+"""columns of a jump's figures, with the gaps"""
 
 JUMPS: Final = (
     Column("request", "figure"),
@@ -42,19 +47,20 @@ def printed(
         chart = drawn(curve, width, signs)
         blocks.append("\n".join(chart))
         blocks.append(wrapped(safe_text(legend(curve, chart, width, signs, found.policy)), prose))
-        jumps = words.jumps(curve, full_paths=full_paths)
+        jumps = words.jumps(curve, full_paths=full_paths, room=prose - _FIGURES)
         if jumps:
             table = Table("Largest jumps, in tokens:", JUMPS, jumps)
             blocks.append(terminal(table, width=width, colour=colour).rstrip("\n"))
         notes = map(safe_text, words.curve_notes(curve, found.policy))
         blocks.append("\n".join(wrapped(note, prose) for note in notes))
-    blocks.append("\n".join(wrapped(safe_text(note), prose) for note in session_notes(found)))
+    whole = session_notes(found, full_paths=full_paths)
+    blocks.append("\n".join(wrapped(safe_text(note), prose) for note in whole))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def session_notes(found: SessionContexts) -> list[str]:
+def session_notes(found: SessionContexts, *, full_paths: bool = False) -> list[str]:
     """What holds for the whole session."""
-    notes = list(words.compaction_notes(found.compactions, found.policy))
+    notes = _compactions(found.compactions, found.policy, full_paths=full_paths)
     others = found.contexts - len(found.curves)
     if others > 0:
         notes.append(
@@ -137,15 +143,20 @@ def all_table(found: AllContexts, *, full_paths: bool) -> Table:
             (one.session, names[one.project], one.requests, one.prompt_tokens, one.compactions)
             for one in found.largest
         ],
-        notes=all_notes(found),
+        notes=tuple(all_notes(found, full_paths=full_paths)),
     )
 
 
-def all_notes(found: AllContexts) -> tuple[str, ...]:
+def all_notes(found: AllContexts, *, full_paths: bool = False) -> list[str]:
     """Automatic compactions of the store."""
-    return tuple(words.compaction_notes(found.compactions, found.policy))
+    return _compactions(found.compactions, found.policy, full_paths=full_paths)
+
+
+def _compactions(found: Compactions, policy: str, *, full_paths: bool) -> list[str]:
+    named = str if full_paths else short_session
+    return list(compaction_words.notes(found, policy, named))
 
 
 def all_document(found: AllContexts) -> dict[str, Any]:
     """The members of the JSON document of a whole store."""
-    return asdict(found) | {"notes": list(all_notes(found))}
+    return asdict(found) | {"notes": all_notes(found)}

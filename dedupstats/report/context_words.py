@@ -15,12 +15,12 @@ from dedupstats.report.words import CONTEXTS, SOURCES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dedupstats.analytics.compactions import Compactions
     from dedupstats.analytics.context import Arrived, Curve, Point, SessionContexts
 
 JUMPS: Final = 5
 _NAMED: Final = 3
 _TARGET: Final = 40
+_SHORTEST: Final = 8
 _LISTED: Final = 6
 
 Jump = tuple[str, str, str, str]
@@ -52,8 +52,14 @@ def size_line(curve: Curve) -> str:
     )
 
 
-def jumps(curve: Curve, *, full_paths: bool) -> list[Jump]:
-    """The requests whose prompts grew most over the one before, with the tool results that entered."""
+def jumps(curve: Curve, *, full_paths: bool, room: int | None = None) -> list[Jump]:
+    """The requests whose prompts grew most over the one before, with the tool results that entered.
+
+    Args:
+        curve: A context.
+        full_paths: Targets whole.
+        room: Characters for what entered, where targets are not whole; None: as many as it needs.
+    """
     grown = [
         (after.prompt_tokens - before.prompt_tokens, after)
         for before, after in pairwise(curve.points)
@@ -66,65 +72,33 @@ def jumps(curve: Curve, *, full_paths: bool) -> list[Jump]:
             count(point.request),
             f"+{money.tokens(growth)}",
             money.tokens(point.prompt_tokens),
-            _entered(point, full_paths=full_paths),
+            _entered(point, full_paths=full_paths, room=room),
         )
         for growth, point in grown[:JUMPS]
     ]
 
 
-def _entered(point: Point, *, full_paths: bool) -> str:
+def _entered(point: Point, *, full_paths: bool, room: int | None) -> str:
     if not point.results:
-        return "no tool result"
+        return "no tool result: the model's answer, or other text"
     dearest = sorted(point.results, key=lambda result: (-result.tokens, result.emission_key))
-    said = [_result(result, full_paths=full_paths) for result in dearest[:_NAMED]]
-    if len(dearest) > _NAMED:
-        said.append(f"{len(dearest) - _NAMED} more")
-    return ", ".join(said)
+    said = [_result(result, full_paths=full_paths) for result in dearest]
+    for named in range(min(_NAMED, len(said)), 0, -1):
+        rest = [f"{len(said) - named} more"] if len(said) > named else []
+        words = ", ".join([*said[:named], *rest])
+        if full_paths or room is None or len(words) <= room:
+            return words
+    shorter = max(_TARGET - (len(words) - (room or 0)), _SHORTEST)
+    return ", ".join([_result(dearest[0], full_paths=False, longest=shorter), *rest])
 
 
-def _result(result: Arrived, *, full_paths: bool) -> str:
+def _result(result: Arrived, *, full_paths: bool, longest: int = _TARGET) -> str:
     target = result.target or ""
     if not full_paths:
         target = short_targets([target])[target]
-        target = target if len(target) <= _TARGET else f"{target[: _TARGET - 1]}…"
+        target = target if len(target) <= longest else f"{target[: longest - 1]}…"
     name = f"{result.tool} {target}" if target else result.tool
     return f"{name} {money.tokens(result.tokens)}{' (left out)' if result.is_elided else ''}"
-
-
-def compaction_line(found: Compactions, policy: str) -> str:
-    """Automatic compactions, recorded and replayed: counts alone.
-
-    Example:
-        >>> from dedupstats.analytics.compactions import Compactions
-        >>> compaction_line(Compactions(3, 3, 2, 10), "safe")
-        'Recorded automatic compactions: 3; reproduced by the replay: 3 of 3; with safe: 2 (replayed).'
-    """
-    said = (
-        f"Recorded automatic compactions: {count(found.recorded)}; reproduced by the replay: "
-        f"{count(found.reproduced)} of {count(found.recorded)}"
-    )
-    return f"{said}; with {policy}: {count(found.under_policy)} (replayed)."
-
-
-def compaction_notes(found: Compactions, policy: str) -> Iterator[str]:
-    """The line, and what it leaves out."""
-    if found.contexts:
-        yield compaction_line(found, policy)
-    if found.not_reproduced:
-        yield (
-            f"{plural(found.not_reproduced, 'context')} not reproduced: the replay has another number of "
-            "compactions than the log, so that nothing is claimed for them."
-        )
-    if found.left_out:
-        yield (
-            f"{plural(found.left_out, 'context')} went on above the usual limit (a larger window, or "
-            "compaction is off): compactions are not replayed there."
-        )
-    if found.no_rule:
-        yield (
-            f"{plural(found.no_rule, 'context')} without usage, or of an agent whose limit the log does not "
-            "tell: compactions are not replayed there."
-        )
 
 
 def curve_notes(curve: Curve, policy: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dedupstats.report import explain_words as words
 from dedupstats.report.blocks import plural
 from dedupstats.report.grid import definitions
+from dedupstats.report.scope import title
 from dedupstats.report.tables import Column, Table, markdown, terminal
 from dedupstats.report.targets import short_targets
 from dedupstats.report.text import count, safe_markdown, safe_text, short_path
@@ -28,7 +29,6 @@ _SHOWN_EARLIER: Final = 6
 _TARGET: Final = 60
 _WIDTH: Final = 100
 """of prose where there is no terminal to fit"""
-_SOURCES: Final = {"claude_code": "Claude Code", "docker_agent": "docker-agent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def document(
 def explained(explanation: Explanation, *, full_paths: bool, brief: bool = False) -> Iterator[Part]:
     """The story of one result; `brief` leaves out its past and what other variants do."""
     result = explanation.result
-    yield Heading(_title(result, full_paths=full_paths))
-    yield Facts(tuple(_facts(explanation, full_paths=full_paths)))
+    yield Heading(_heading(result, full_paths=full_paths))
+    yield Facts(tuple(_facts(explanation, full_paths=full_paths, brief=brief)))
     if explanation.earlier and not brief:
         yield from _past(explanation)
     for account in explanation.accounts:
@@ -112,7 +112,7 @@ def explained(explanation: Explanation, *, full_paths: bool, brief: bool = False
             yield _others(account.others)
 
 
-def _title(result: Result, *, full_paths: bool) -> str:
+def _heading(result: Result, *, full_paths: bool) -> str:
     target = _target(result.target, full_paths=full_paths)
     return f"{result.tool} {target}" if target else result.tool
 
@@ -124,14 +124,14 @@ def _target(target: str | None, *, full_paths: bool) -> str:
     return short if len(short) <= _TARGET else f"{short[: _TARGET - 1]}…"
 
 
-def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str, str]]:
+def _facts(explanation: Explanation, *, full_paths: bool, brief: bool) -> Iterator[tuple[str, str]]:
     result = explanation.result
     yield "id", f"{result.call_id or 'none'} ({shown_key(result.emission_key)})"
     thread = "main thread" if result.context_kind == "main" else result.context_kind
     agent = f" {result.agent}" if result.agent and result.context_kind != "main" else ""
     session = result.session_id if full_paths else result.session_id[:8]
-    yield "session", f"{_SOURCES.get(result.source, result.source)} {session}, {thread}{agent}"
-    path = result.path if full_paths else short_path(result.path)
+    yield "session", f"{title(result.source)} {session}, {thread}{agent}"
+    path = _path(result.path, full_paths=full_paths)
     when = f", {result.ts:%Y-%m-%d %H:%M:%S} UTC" if result.ts else ", undated"
     yield "place", f"line {count(result.line)} of {path}{when}"
     flags = [f"class {result.result_class}"]
@@ -140,9 +140,21 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     flags += [f"written again in {plural(result.copies, 'place')}"] if result.copies else []
     size = f"{plural(result.bytes, 'byte')} in {plural(result.lines, 'line')}"
     yield "result", ", ".join([size, *flags])
+    if explanation.copies and not brief:
+        places = [
+            f"line {count(one.line)} of {_path(one.path, full_paths=full_paths)}"
+            for one in explanation.copies
+        ]
+        more = result.copies - len(places)
+        places += [f"{count(more)} more"] if more > 0 else []
+        yield "copies", ", ".join(places)
     if explanation.stub is not None:
-        verdict = explanation.stub.verdict
-        yield "stub", f"Claude Code's own, {verdict}: {words.stub(explanation.stub)}."
+        stub = explanation.stub
+        yield "stub", f"{title(stub.engine)}'s own, {stub.verdict}: {words.stub(stub)}."
+
+
+def _path(path: str, *, full_paths: bool) -> str:
+    return path if full_paths else short_path(path)
 
 
 def _past(explanation: Explanation) -> Iterator[Part]:
@@ -202,7 +214,7 @@ def elisions(
             (
                 result.call_id or shown_key(result.emission_key),
                 elision.bytes,
-                _title(result, full_paths=full_paths),
+                _heading(result, full_paths=full_paths),
                 elision.policy,
             )
         )
@@ -211,14 +223,15 @@ def elisions(
 
 
 def stubs(found: Sequence[Stub], *, full_paths: bool) -> Part:
-    """Claude Code's own read stubs with their verdicts."""
+    """The markers in the logs with their verdicts."""
     if not found:
-        return Heading("The store holds no read stubs of Claude Code's own.")
+        return Heading("No marker of a host or an engine is in these logs.")
     rows = [
         (
             stub.call_id or shown_key(stub.emission_key),
+            title(stub.engine),
             stub.verdict,
-            _target(stub.target, full_paths=full_paths),
+            _target(stub.target, full_paths=full_paths) or stub.tool,
             f"line {count(stub.line)}: {words.stub(stub)}",
         )
         for stub in found
@@ -227,5 +240,5 @@ def stubs(found: Sequence[Stub], *, full_paths: bool) -> Part:
         name: sum(stub.verdict == name for stub in found) for name in sorted({s.verdict for s in found})
     }
     counted = ", ".join(f"{count(number)} {name}" for name, number in verdicts.items())
-    title = f"Claude Code's own read stubs: {count(len(rows))} ({counted})"
-    return Table(title, (Column("id"), Column("verdict"), Column("file"), Column("because")), rows)
+    columns = tuple(map(Column, ("id", "engine", "verdict", "call on", "because")))
+    return Table(f"Markers in these logs: {count(len(rows))} ({counted})", columns, rows)

@@ -38,10 +38,23 @@ _REASONS = {
     "changed": "the ledger held other bytes of this call",
     "disabled": "it is switched off",
     "stale": "the same bytes were recorded more than {recency_window} outputs ago",
-    "repeat": "the ledger held the same bytes",
+    "repeat": "the ledger held the same {alike}",
     "kept": "it elides nothing",
     "no_text": "it is no text",
 }
+_IN_SIGHT = {
+    "repeat": "a full copy of the bytes was in sight",
+    "first": "no full copy of the bytes was in sight",
+}
+_OF_BOUNDS = {
+    "exact": _IN_SIGHT,
+    "safe": _IN_SIGHT,
+    "ceiling": {
+        "repeat": "the call had been made before in the session, whatever it printed",
+        "first": "the call had not been made before in the session",
+    },
+}
+"""reasons of policies that keep no ledger of bytes: what they go by instead"""
 _BESIDE = {
     Beside.OTHER_CALL: "the anchor is the result of another call",
     Beside.TWICE_REMOVED: "the anchor is itself a marker",
@@ -107,6 +120,9 @@ def decision(account: Account, result: Result) -> str:
     if outcome.action is None:
         return _unasked(account, result)
     reason = outcome.reason or ""
+    bound = _OF_BOUNDS.get(outcome.policy.partition(",")[0], {})
+    if reason in bound:
+        return f"{reason}: {bound[reason]}."
     if reason == "too_small":
         words = _too_small(account)
     else:
@@ -117,6 +133,7 @@ def decision(account: Account, result: Result) -> str:
                 **values,
                 "read_only": result.read_only,
                 "category": result.category or "none known",
+                "alike": "bytes" if account.ledger is None or account.ledger.entry.same_bytes else "call",
                 "what": "this call" if "max_keys" in account.settings else "these bytes",
             }
         )
@@ -221,13 +238,17 @@ def _hidden(account: Account, result: Result) -> str:
 
 
 def stub(found: Stub) -> str:
-    """What Claude Code's own read stub truly was."""
+    """What a stub in the logs truly was."""
+    is_read = found.engine == "claude_code"
     written = f"the model wrote the file at line {count(found.written_line)}" if found.written_line else ""
-    anchor = f"the Read at line {count(found.anchor_line)}" if found.anchor_line else ""
+    name = "the Read" if is_read else "the same call's result"
+    anchor = f"{name} at line {count(found.anchor_line)}" if found.anchor_line else ""
     if found.verdict is StubVerdict.SOUND:
-        return f"{anchor} is in sight, and the model has not written the file since"
+        return f"{anchor} is in sight{', and the model has not written the file since' if is_read else ''}"
     if found.verdict is StubVerdict.FALSE:
         return f"{anchor} is in sight and shows older bytes: {written}"
+    if found.verdict is StubVerdict.UNKNOWN:
+        return "no earlier result of the call is in the log of its context"
     gone = ""
     if found.gone_line is not None:
         kind = _BOUNDARIES.get(found.gone_kind or "", found.gone_kind)
@@ -236,5 +257,7 @@ def stub(found: Stub) -> str:
         at = count(found.attachment_line or 0)
         words = f"no Read of it is in sight{gone}, but the attachment at line {at} holds it"
         return f"{words}; {written}" if written else words
+    if not is_read:
+        return f"no result of the call is in sight{gone}"
     words = f"no Read of it is in sight{gone}, nor an attachment"
     return f"{words}; {anchor} had other arguments" if anchor else words

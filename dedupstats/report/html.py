@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dedupstats.report.charts import Chart
     from dedupstats.report.model import Report
 
+_ALIGNED = 4
+"""cells that fit side by side on a telephone"""
 _FOOTER = "This page loads nothing and sends nothing."
 _CODE = re.compile(r"`([^`]*)`")
 _BOUND = re.compile(r"(?<=\d) (?=%|[kMGT]?B\b)| (?=\*)")
@@ -155,8 +157,15 @@ def _section(section: Section, chart: Chart | None) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     caption = _words(table.caption)
-    # a table that is wider than the screen scrolls inside its own box, by keyboard too
-    yield f'<div class="scroll" role="region" tabindex="0" aria-label="{_plain(table.caption)}"><table>'
+    beside = len(table.columns) - 1
+    # on a narrow screen the name of a row stands above its cells: a few figures below the headings of their
+    # columns, all else each with its own; what is wider still scrolls inside its box, by keyboard too
+    is_aligned = beside <= _ALIGNED and all(column.numeric for column in table.columns[1:])
+    form = "rows" if is_aligned else "cards"
+    yield (
+        f'<div class="scroll {form}" style="--cells: {beside}" role="region" tabindex="0" '
+        f'aria-label="{_plain(table.caption)}"><table>'
+    )
     yield f"<caption><span>{caption}</span></caption>"
     heads = (
         f'<th scope="col"{_number(column.numeric)}>{_words(column.title)}</th>' for column in table.columns
@@ -167,11 +176,15 @@ def _table(table: Table) -> Iterator[str]:
         strong = ' class="strong"' if table.is_last_strong and place == len(table.rows) - 1 else ""
         cells = [f'<th scope="row">{_foreign(row[0])}</th>']
         cells += [
-            f"<td{_number(column.numeric)}>{_foreign(cell)}</td>"
+            f"<td{_number(column.numeric)}{_label(column.title)}>{_foreign(cell)}</td>"
             for column, cell in zip(table.columns[1:], row[1:], strict=True)
         ]
         yield f"<tr{strong}>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
+
+
+def _label(title: str) -> str:
+    return f' data-label="{_kept_together(_plain(title))}"'
 
 
 def _number(is_numeric: bool) -> str:  # noqa: FBT001

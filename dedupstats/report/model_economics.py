@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dedupstats.analytics.calibration import Calibration  # noqa: TC001 - read at run time
+from dedupstats.analytics.compactions import Compactions  # noqa: TC001 - read at run time
 from dedupstats.analytics.observed import Markers, RtkRecoveries  # noqa: TC001 - read at run time
 
 
@@ -201,6 +202,19 @@ class ObservedMarkers:
 
 
 @dataclass(frozen=True, slots=True)
+class Compacted:
+    """Automatic compactions under a policy; sessions are shown as all names are.
+
+    Attributes:
+        policy: Label of the policy.
+        found: Counts, recorded and replayed.
+    """
+
+    policy: str
+    found: Compactions
+
+
+@dataclass(frozen=True, slots=True)
 class Economics:
     """Tokens and money, in the scope of the report.
 
@@ -210,6 +224,7 @@ class Economics:
         spend: Where the input went.
         dearest: The results that cost most.
         observed: Markers in the logs.
+        compactions: Automatic ones, by policy; empty: no context can be replayed.
         calibration: How well estimates fit what these logs measured.
     """
 
@@ -218,4 +233,5 @@ class Economics:
     spend: Spending | None = None
     dearest: Dearest | None = None
     observed: ObservedMarkers | None = None
+    compactions: tuple[Compacted, ...] = ()
     calibration: Calibration | None = None

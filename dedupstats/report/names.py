@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from dedupstats.analytics.window import Window
-from dedupstats.report.text import short_path, short_paths
+from dedupstats.report.text import short_path, short_paths, short_session
 from dedupstats.sources.rtk import public_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from dedupstats.store import Store
 
-_ID_CHARS = 8
 _SESSION, _UNREAD = "session ", " cannot be read"
 """how reasons name a session"""
 _QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
@@ -117,7 +116,7 @@ class Names:
         """The name of a session: the start of its id, which is enough to find it."""
         if self.mode == _NUMBERED:
             return self._numbered("session", session)
-        return session[:_ID_CHARS]
+        return short_session(session)
 
     def rtk(self, name: str) -> str:
         """The name of one of RTK's commands; what is no word of RTK's own may be a path."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from dedupstats.economics.fit import LEAST_SESSIONS, LEAST_STEPS, Basis
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import Level
-from dedupstats.report import money
+from dedupstats.report import money, observed_tables, outline_compactions
 from dedupstats.report.blocks import Column, Section, Table, columns, names, plural
-from dedupstats.report.observed_tables import again_words
 from dedupstats.report.scope import title as source_title
 from dedupstats.report.spend_tables import floorless
 from dedupstats.report.text import count, percent, safe_text
@@ -129,6 +128,7 @@ def details(found: Economics | None) -> tuple[Section, ...]:
         made.append(_dearest(found.dearest))
     if found.observed and found.observed.sentence:
         made.append(_observed(found.observed))
+    made += outline_compactions.section(found.compactions)
     if found.spend.results.known.levels:
         made.append(_calibration(found.spend, found.calibration))
     return tuple(made)
@@ -171,20 +171,23 @@ def _dearest(found: Dearest) -> Section:
 
 
 def _observed(found: ObservedMarkers) -> Section:
+    met = observed_tables.verdicts(found.engines)
     rows = tuple(
         (
             source_title(one.source),
             count(one.markers),
-            count(one.sound),
-            count(one.gone),
-            count(one.unknown),
-            money.tokens(one.saved_tokens),
+            *(count(getattr(one, name)) for name in met),
+            money.tokens(one.saved_tokens) if one.markers else "",
             money.usd(one.saved_usd) if one.markers else "",
         )
         for one in found.engines
     )
     again = tuple(
-        (source_title(one.source), again_words(one.after_marker), again_words(one.after_repeat))
+        (
+            source_title(one.source),
+            observed_tables.again_words(one.after_marker),
+            observed_tables.again_words(one.after_repeat),
+        )
         for one in found.engines
     )
     return Section(
@@ -192,27 +195,19 @@ def _observed(found: ObservedMarkers) -> Section:
         "Markers of engines that already run",
         tables=(
             Table(
-                "Markers in the logs, and whether the text that they stand for could still be seen. `saved`: "
-                "tokens of that text, less the marker's, once; and what carrying them would have cost.",
-                columns(
-                    "source",
-                    "markers",
-                    "text visible",
-                    "text gone",
-                    "not in the log",
-                    "tokens saved",
-                    "list price saved",
-                ),
+                "Markers in the logs, and whether they were true. `saved`: tokens of the text that the sound "
+                "ones stand for, less the marker's, once; and what carrying them would have cost.",
+                columns("engine", "markers", *met, "tokens saved", "list price saved"),
                 rows,
             ),
             Table(
                 "How often the model read the same again: after a marker, and after an identical result "
                 "shown in full.",
-                columns("source", "after a marker", "after a full repeat"),
+                columns("engine", "after a marker", "after a full repeat"),
                 again,
             ),
         ),
-        notes=found.notes,
+        notes=(*found.notes, "One by one: `dedupstats explain --stubs`."),
     )
 
 

@@ -302,6 +302,8 @@ _CAME_AGAIN = (
 
 def top_notes(top: Top) -> list[str]:
     """What the dearest results cost together, beside what, and how their tokens are known."""
+    if not top.results:
+        return ["No tool result lies in this window."]
     sent = [row.usd for row in top.rows if row.carried_tokens]
     paid = [usd for usd in sent if usd is not None]
     shown = money.usd(sum(paid) if paid or not sent else None)

@@ -185,6 +185,14 @@ def part_of(part: int, whole: int) -> str:
 # -- names ---------------------------------------------------------------------------------------------------
 
 
+_ID_CHARS = 8
+
+
+def short_session(session: str) -> str:
+    """The start of a session's id, which is enough to find it."""
+    return session[:_ID_CHARS]
+
+
 def short_path(path: str) -> str:
     r"""The last part of a POSIX or Windows path.
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from dedupstats.policies.base import Action
-from dedupstats.simulate.find import Result, results
+from dedupstats.simulate.find import Result, copies, results
 from dedupstats.simulate.held import Held, held
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.otherwise import listed, otherwise
 from dedupstats.simulate.replay import Replay
 from dedupstats.simulate.score import Beside
-from dedupstats.simulate.stubs import READS, Stub, read_stubs
+from dedupstats.simulate.stubs import READS, Stub, stubs
 from dedupstats.simulate.timeline import Timeline
 from dedupstats.simulate.variants import variants
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Place, Verdict, place
@@ -121,7 +121,9 @@ class Explanation:
     earlier_results: int
     """of how many"""
     stub: Stub | None
-    """the verdict on what the log shows, if that is a read stub of Claude Code's own"""
+    """the verdict on what the log shows, if that is a marker itself"""
+    copies: tuple[Result, ...]
+    """where a resume, fork or branch wrote it again, the first few, in order of arrival"""
     accounts: tuple[Account, ...]
 
 
@@ -143,7 +145,7 @@ def explain(
         with_others: Whether each account also says what other variants of the policy and the bounds do.
     """
     family = store.query("select family_key from emission where emission_key = ?", [emission_key])[0][0]
-    timeline = Timeline(store, "session", knowledge or Knowledge(), family=family)
+    timeline = Timeline(store, "session", knowledge or Knowledge(), families=[family])
     ((first, last),) = timeline.stretches
     chunk = timeline.chunk(first, last)
     row = int(np.flatnonzero(chunk.columns["emission_key"] == emission_key)[0])
@@ -160,7 +162,8 @@ def explain(
         told.result(row),
         tuple(map(told.earlier, past[-EARLIER:])),
         len(past),
-        next(iter(read_stubs(store, emission_key)), None),
+        next(iter(stubs(store, emission_key)), None),
+        copies(store, emission_key),
         tuple(
             _account(told, draft, past, (*some, *bounding))
             for draft, some in zip(drafts, theirs, strict=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _CANDIDATES = 4
+_ID_CHARS = 8
 _ALIKE = 0.92
 """Jaro-Winkler similarity from which an id may be another one mistyped"""
 _KEY = re.compile(r"-?\d{1,19}|0[xX][0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}")
@@ -86,6 +87,17 @@ def results(store: Store, keys: Iterable[int]) -> dict[int, Result]:
     return {row[0]: Result(*row) for row in store.query(_RESULTS, {"keys": wanted})}
 
 
+def copies(store: Store, emission_key: int) -> tuple[Result, ...]:
+    """Where a result was written again, the first few places, in order of arrival."""
+    rows = store.query(
+        "select emission_key from emission where copy_of = $key and family_key = "
+        "(select family_key from emission where emission_key = $key) order by seq limit $most",
+        {"key": emission_key, "most": _CANDIDATES},
+    )
+    found = results(store, (key for (key,) in rows))
+    return tuple(found[key] for (key,) in rows)
+
+
 def shown_key(emission_key: int) -> str:
     """An emission key as outputs print it: unsigned, so that no shell or option parser stumbles over a sign.
 
@@ -108,6 +120,7 @@ def find(store: Store, text: str) -> int:
     """
     wanted = text.strip()
     found = _matches(store, "call_id = $text or emission_key = $key", wanted)
+    is_whole = bool(found)
     found = found or (_matches(store, "starts_with(call_id, $text)", wanted) if wanted else [])
     if not found:
         near = store.query(
@@ -125,12 +138,18 @@ def find(store: Store, text: str) -> int:
     if len(found) > 1:
         some = list(results(store, found[:_CANDIDATES]).values())
         listed = ", ".join(
-            f"{shown_key(one.emission_key)} ({one.tool}, {PurePath(one.path).name} line {one.line})"
+            f"{shown_key(one.emission_key)} ({one.tool} of session {one.session_id[:_ID_CHARS]}, "
+            f"{PurePath(one.path).name} line {one.line})"
             for one in some
         )
         more = f" and {len(found) - len(some):,} more" if len(found) > len(some) else ""
+        if is_whole:
+            raise UsageError(
+                f"{len(found):,} tool results have the id {text!r}, none of them a copy",
+                f"give one of {listed}{more}",
+            )
         raise UsageError(
-            f"{len(found):,} tool results have ids like {text!r}",
+            f"{len(found):,} tool results have ids that begin with {text!r}",
             f"give more of the id, or one of {listed}{more}",
         )
     return found[0]

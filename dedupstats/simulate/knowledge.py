@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.errors import DedupstatsError, UsageError
 from dedupstats.model import ReadOnly
+from dedupstats.paths import plain_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,11 +39,11 @@ def read_tools(path: Path) -> dict[str, Said]:
     """The tools of a TOML file: `[tools.NAME]` with `read_only` (true, false, "unknown") and `category`.
 
     Raises:
-        DedupstatsError: It cannot be read, or is no TOML.
+        DedupstatsError: It cannot be read, is no plain file, or is no TOML.
         UsageError: It says something else than that.
     """
     try:
-        with path.open("rb") as file:
+        with plain_file(path, f"name a TOML file: it wants {_FORM}").open("rb") as file:
             given = tomllib.load(file)
     except OSError as error:
         raise DedupstatsError(f"cannot read {path}: {error.strerror or error}") from error

@@ -48,7 +48,7 @@ def simulate(
     knowledge: Knowledge | None = None,
     counted: str = "true",
     parameters: Mapping[str, Any] | None = None,
-    family: int | None = None,
+    families: Sequence[int] | None = None,
     tokens: TokenRule = "ladder",
     take: Callable[[Chunk, list[Replayed]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -64,7 +64,7 @@ def simulate(
         counted: SQL condition on the view `emission` (called `e`): which results are counted. The whole
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
-        family: Only this family, as if there were no other; None: all of them.
+        families: Only these, as if there were no others; None: all of them.
         tokens: How tokens are counted: by the estimator ladder, with what carrying them cost, or by bytes.
         take: Is shown each chunk with what every variant did in it.
         progress: Is told how many of how many chunks are done.
@@ -75,7 +75,7 @@ def simulate(
         knowledge or Knowledge(),
         counted,
         parameters,
-        family=family,
+        families=families,
         tokens=tokens,
     )
     found = begun(timeline, scope, tokens, variants)

@@ -21,7 +21,7 @@ from dedupstats.simulate.weights import COLUMNS
 from dedupstats.sources import all_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dedupstats.economics.tokens import TokenRule
     from dedupstats.simulate.knowledge import Knowledge
@@ -288,7 +288,7 @@ class Timeline:
         counted: SQL condition on the view `emission` (called `e`): what the figures are to count. All of the
             history is replayed whatever it says.
         parameters: Values of the condition's `$names`.
-        family: Only this family, as if there were no other; None: all of them.
+        families: Only these, as if there were no others; None: all of them.
         tokens: How tokens are counted; by `bytes4` no costs are looked at.
     """
 
@@ -300,10 +300,10 @@ class Timeline:
         counted: str = "true",
         parameters: Mapping[str, Any] | None = None,
         *,
-        family: int | None = None,
+        families: Sequence[int] | None = None,
         tokens: TokenRule = "ladder",
     ) -> None:
-        only = "true" if family is None else f"family_key = {family}"
+        only = "true" if families is None else f"family_key in ({', '.join(map(str, families)) or 'null'})"
         self._store = store
         self._scope: Scope = scope
         self._knowledge = knowledge

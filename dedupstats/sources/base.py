@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from dedupstats.model import CompactionRule
     from dedupstats.sources.probe import Probe
 
 
@@ -332,6 +333,8 @@ class Source(Protocol):
     hinted_effects: frozenset[tuple[str, str]]
     """category and name of tools whose own hint says that they only read, though they have an effect: engines
     are told the hint, and an elision hides the effect"""
+    compaction: tuple[CompactionRule, ...]
+    """when the agent compacts by itself, newest rule first; empty: no rule is known"""
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """Default places, most usual first, whether they exist or not.

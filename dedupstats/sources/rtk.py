@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from dedupstats.model import Record
+    from dedupstats.model import CompactionRule, Record
     from dedupstats.sources.base import Place, Reading, Unit
 
 _REQUIRED = frozenset(
@@ -86,6 +86,7 @@ class Rtk:
         note="command lines and sizes, no hash and no session: upper bounds only",
     )
     hinted_effects: frozenset[tuple[str, str]] = frozenset()
+    compaction: tuple[CompactionRule, ...] = ()
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """Default databases; see `rtk_places.places`."""

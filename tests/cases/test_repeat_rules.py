@@ -14,7 +14,8 @@ from support import docker_agent, rtk
 from support.claude import stamp
 from support.pipeline import Log, agree, imported
 
-from dedupstats import build_report, rates
+from dedupstats import build_report, rates, variants
+from dedupstats.simulate.run import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -592,6 +593,34 @@ def test_r15_what_is_no_text_repeats_nothing(tmp_path: Path, content: Any, klass
     history = imported(log.write(tmp_path / "s1.jsonl"))
     assert history.classes == {"t1": klass, "t2": klass, "t3": "text"}
     assert history.repeats == under("call-pooled", "call-session", "changed", calls=["t3"])
+
+
+@pytest.mark.parametrize(
+    ("shown", "klass"),
+    [
+        (f"<persisted-output>\nOutput too large (52.8KB).\n\n{X}\n</persisted-output>", "spilled"),
+        (CLEARED, "masked"),
+        (
+            "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead.",
+            "stub",
+        ),
+    ],
+)
+def test_what_the_host_took_away_is_neither_a_repeat_nor_a_saving(
+    tmp_path: Path, shown: str, klass: str
+) -> None:
+    """Sizes are those of what reached the model; nobody saves the text that the host had already left out."""
+    log = Log()
+    log.user("go")
+    for call in ("t1", "t2"):
+        log.call(call, "Read", {"file_path": "a"})
+        log.result(call, shown, toolUseResult={"stdout": "x" * 54_000})
+    history = imported(log.write(tmp_path / "s1.jsonl"))
+    assert set(history.classes.values()) == {klass}
+    assert history.column("select distinct bytes from emission") == [len(shown.encode())]
+    assert history.repeats == {}
+    for score in simulate(history.store, variants(["exact", "safe"])).scores:
+        assert (score.elided.results, score.sound.net_tokens) == (0, 0)
 
 
 def test_r17_two_reads_in_one_batch(tmp_path: Path) -> None:

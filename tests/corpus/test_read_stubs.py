@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.pipeline import imported
 
-from dedupstats.simulate.stubs import read_stubs
+from dedupstats.simulate.stubs import stubs
 
 ROOT = Path(__file__).parents[2].parent / "shared" / "corpus" / "claude_code"
 pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason=f"no corpus of real logs at {ROOT}")
@@ -22,7 +22,7 @@ STUBS = {
 
 
 def test_verdicts_of_the_corpus() -> None:
-    found = read_stubs(imported(ROOT).store)
+    found = stubs(imported(ROOT).store)
     assert {
         Path(stub.path).stem: (
             stub.line,

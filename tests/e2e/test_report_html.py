@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support.judged import Result, put
 
+from dedupstats import import_paths
 from dedupstats.analytics.compactions import Compactions
 from dedupstats.analytics.context import Arrived, Curve, Mark, Point, SessionContexts
 from dedupstats.analytics.window import Window
@@ -18,10 +20,10 @@ from dedupstats.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 SEEN = ("call_session", "repeat_session", "bytes_session", "repeat_in_sight")
 SCRIPT = "</script><script>alert(1)</script>"
 LONG = "x" * 120
@@ -128,6 +130,54 @@ def test_the_page_never_scrolls_sideways(browser: Browser, page_file: Path) -> N
     page.context.close()
 
 
+BEYOND = """() => [...document.querySelectorAll("main *")]
+    .filter((one) => !one.closest(".chart") && one.getBoundingClientRect().right > window.innerWidth + 1)
+    .map((one) => `${one.closest("section").id}: ${one.textContent.slice(0, 60)}`)
+"""
+"""what stands beyond the right edge, or would have to be scrolled to inside its box; charts aside"""
+
+
+@pytest.fixture(scope="module")
+def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with open_store(":memory:") as store:
+        import_paths(store, [SAMPLES], environment={})
+        report = build(store, window=Window(zone="UTC"))
+    path = tmp_path_factory.mktemp("sample") / "report.html"
+    path.write_text(html.render(report), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_every_cell_is_within_the_screen(
+    browser: Browser, sample_file: Path, page_file: Path, width: int
+) -> None:
+    for file in (sample_file, page_file):
+        page, _ = opened(browser, file, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BEYOND) == []
+        # the first block: where tokens go, with the share of each part
+        first = page.locator("main section").first
+        for cell in first.locator("td, tbody th").all():
+            box = cell.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        page.context.close()
+
+
+def test_a_cell_without_a_heading_above_it_names_its_column(browser: Browser, sample_file: Path) -> None:
+    page, _ = opened(browser, sample_file, 390)
+    for table in page.locator(".scroll").all():
+        labels = table.locator("thead th").evaluate_all(
+            "(heads) => heads.slice(1).map((one) => one.textContent)"
+        )
+        row = table.locator("tbody tr").first.locator("td")
+        assert row.evaluate_all("(cells) => cells.map((one) => one.dataset.label)") == labels
+        are_figures = row.evaluate_all("(cells) => cells.every((one) => one.className === 'number')")
+        assert table.locator("thead").is_visible() == (are_figures and len(labels) <= 4)
+    page.context.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_the_page_of_a_context_draws_its_curves_and_asks_nobody(
     browser: Browser, tmp_path: Path, width: int, scheme: str
@@ -140,7 +190,9 @@ def test_the_page_of_a_context_draws_its_curves_and_asks_nobody(
     curves = tuple(
         Curve(key, "main", None, LONG, points, marks, {0: 1.0}, 0, 0, Compactions()) for key in (1, 2, 3)
     )
-    found = SessionContexts(SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, 1, 0, 1))
+    found = SessionContexts(
+        SCRIPT, "claude_code", None, "p", 3, curves, Compactions(1, reproduced=1, contexts=1)
+    )
     file = tmp_path / "context.html"
     file.write_text(context_page.render(found, full_paths=True), "utf-8")
     page, seen = opened(browser, file, width, scheme)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dedupstats.model import CompactionRule
 from dedupstats.sources.base import Capabilities, Claim, Place
 from dedupstats.sources.claude_code import layout
 
@@ -40,6 +41,8 @@ MARKS = {
 HEAD_MARKS = (b'"parentUuid":', b'"isSidechain":')
 """what stands near the beginning of a row that is longer than the head of a probe (a pasted image)"""
 MARKED_HEAD = 4096
+_WINDOW = 200_000
+"""tokens that the program reckons with"""
 
 
 class ClaudeCode:
@@ -55,6 +58,13 @@ class ClaudeCode:
         note="results as the model was shown them; what a tool may do is judged from its name",
     )
     hinted_effects: frozenset[tuple[str, str]] = frozenset()
+    #: token-economics.md 4.1 and 4.2; a context above the limit tells itself that its window is larger
+    compaction = (
+        CompactionRule((2, 1, 120), _WINDOW, reserve=33_000, counts_inputs=True),
+        CompactionRule((2, 1, 20), _WINDOW, reserve=33_000),
+        CompactionRule((2, 1), _WINDOW, reserve=45_000),
+        CompactionRule((), _WINDOW, reserve=45_000, counts_entered=False),
+    )
 
     def __init__(self) -> None:
         self._calls: Calls | None = None

@@ -14,6 +14,7 @@ import msgspec
 from dedupstats.model import Class
 from dedupstats.sources.base import parse_json
 from dedupstats.sources.measure import to_bytes
+from dedupstats.sources.rtk_marker import is_rtk_marker
 
 if TYPE_CHECKING:
     from dedupstats.sources.claude_code.rows import Message, Shown
@@ -139,7 +140,7 @@ def class_of(text: str, *, has_image: bool) -> Class:
     if has_image:
         return Class.IMAGE
     # a long text is not worth a hash
-    if len(text) <= LONGEST_STUB and text in READ_STUBS:
+    if (len(text) <= LONGEST_STUB and text in READ_STUBS) or is_rtk_marker(text):
         return Class.STUB
     if text == MASKED:
         return Class.MASKED

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dedupstats.errors import UnreadableUnitError
-from dedupstats.model import FileCount, Ignored, Skipped
+from dedupstats.model import CompactionRule, FileCount, Ignored, Skipped
 from dedupstats.sources.base import Capabilities, Claim, Faults, Place
 from dedupstats.sources.docker_agent.layout import (
     Problem,
@@ -58,6 +58,9 @@ class DockerAgent:
             ("user_prompt", "user_prompt"),
         }
     )
+
+    #: token-economics.md 4.1, by default; a threshold of one's own is in no log
+    compaction = (CompactionRule(share=0.9, is_strict=True, bytes_per_token=3.5),)
 
     def places(self, env: Mapping[str, str], home: Path, platform: str) -> list[Place]:
         """The database, and the one that an automatic recovery set aside (docker-agent.md section 3.1)."""

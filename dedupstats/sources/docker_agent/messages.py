@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from dedupstats.model import Class, Provenance, ReadOnly
 from dedupstats.sources.base import Tool, parse_json, plausible_count, plausible_price
 from dedupstats.sources.measure import to_storable
+from dedupstats.sources.rtk_marker import is_rtk_marker
 
 NAME = "docker_agent"
 """the source's word, first part of all its keys"""
@@ -122,7 +123,7 @@ def class_of(result: Shown) -> Class:
     """Class of a tool result by its text (docker-agent.md sections 2.3 and 3.4; order: claude-code.md 15)."""
     if result.has_image:
         return Class.IMAGE
-    if _STUB.fullmatch(result.text):
+    if _STUB.fullmatch(result.text) or is_rtk_marker(result.text):
         return Class.STUB
     if _SPILLED.match(result.text):
         return Class.SPILLED

@@ -74,7 +74,7 @@ def test_without_usage_sizes_are_bytes_4(tmp_path: Path) -> None:
     arguments = len('{"file_path":"a"}')
     sizes = [100, 100 + arguments / 4 + 1_000, 100 + arguments / 4 + 1_000 + 10]
     assert [point.prompt_tokens for point in curve.points] == pytest.approx(sizes)
-    assert (found.compactions.no_rule, found.compactions.contexts) == (1, 0)
+    assert (found.compactions.no_usage, found.compactions.contexts) == (1, 0)
 
 
 def test_a_request_without_usage_stands_on_the_last_recorded_prompt(tmp_path: Path) -> None:

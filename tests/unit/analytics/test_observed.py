@@ -10,8 +10,9 @@ from support.pipeline import Log, write
 
 from dedupstats import import_paths, open_store
 from dedupstats.analytics.intervals import beta_quantile, clopper_pearson, incomplete_beta
-from dedupstats.analytics.observed import Markers, observed
+from dedupstats.analytics.observed import Markers, Observed, observed
 from dedupstats.economics.rebound import break_even, expected_saving
+from dedupstats.policies.rtk import marker
 from dedupstats.report import observed_tables
 from dedupstats.report.tables import json_document
 from dedupstats.sources.claude_code.texts import READ_STUBS
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 STUB = min(READ_STUBS)
 
 
-def reads(tmp_path: Path, shown: str) -> Markers:
-    """A letter a result: `f` the file in full, `s` a stub, `e` an edit, `o` another file, `c` compaction."""
+def seen(tmp_path: Path, shown: str) -> Observed:
+    """A letter a step: `f` the file in full, `s` a stub, `e` an edit, `o` another file, `c` compaction.
+
+    And `a`, an attachment of the file.
+    """
     log = Log("s1")
     log.user("go")
     for number, kind in enumerate(shown):
@@ -35,6 +39,10 @@ def reads(tmp_path: Path, shown: str) -> Markers:
                 parent=None,
             )
             continue
+        if kind == "a":
+            content = {"type": "text", "file": {"content": "x" * 900}}
+            log.attachment("file", filename="/a", content=content)
+            continue
         tool = "Edit" if kind == "e" else "Read"
         arguments = {"file_path": "/b" if kind == "o" else "/a"}
         usage = (10, 1_000 * (number + 1), 0, 9)
@@ -43,7 +51,12 @@ def reads(tmp_path: Path, shown: str) -> Markers:
     log.assistant("done", "last", usage=(10, 50_000, 0, 5))
     with open_store(":memory:") as store:
         import_paths(store, [write(tmp_path / "s1.jsonl", log.rows)], environment={})
-        found = observed(store)
+        return observed(store)
+
+
+def reads(tmp_path: Path, shown: str) -> Markers:
+    """The one engine of a log; see `seen`."""
+    found = seen(tmp_path, shown)
     (one,) = found.engines
     table = observed_tables.people_table(found)
     assert len(table.rows[0]) == len(table.columns)
@@ -56,7 +69,7 @@ def reads(tmp_path: Path, shown: str) -> Markers:
 def test_three_of_four_asked_again(tmp_path: Path) -> None:
     """Fault case S17: a full read, then four stubs for it, the first three followed by the same call."""
     found = reads(tmp_path, "fssss")
-    assert (found.markers, found.sound, found.gone, found.unknown) == (4, 4, 0, 0)
+    assert (found.markers, found.sound, found.dangling, found.unknown) == (4, 4, 0, 0)
     assert (found.after_marker.found, found.after_marker.of) == (3, 4)
     assert found.saved_usd is not None
     assert found.saved_usd > 0
@@ -77,12 +90,62 @@ def test_what_counts_as_reading_again(tmp_path: Path, shown: str, again: int) ->
     assert (reads(tmp_path, shown).after_marker.found, reads(tmp_path, shown).after_marker.of) == (again, 1)
 
 
-def test_verdicts(tmp_path: Path) -> None:
+def test_verdicts_are_those_of_explain_and_only_sound_ones_save(tmp_path: Path) -> None:
     gone = reads(tmp_path, "fcs")
-    assert (gone.sound, gone.gone, gone.unknown) == (0, 1, 0)
-    unknown = reads(tmp_path, "s")
-    assert (unknown.sound, unknown.gone, unknown.unknown) == (0, 0, 1)
-    assert (unknown.saved_tokens, unknown.saved_usd, unknown.break_even) == (0, None, None)
+    assert (gone.sound, gone.dangling, gone.unknown) == (0, 1, 0)
+    never = reads(tmp_path, "s")
+    assert (never.sound, never.dangling, never.unknown) == (0, 1, 0)
+    old = reads(tmp_path, "fes")
+    assert (old.sound, old.false) == (0, 1)
+    for found in (gone, never, old):
+        assert (found.saved_tokens, found.saved_usd, found.break_even) == (0, None, None)
+
+
+def test_a_file_in_an_attachment_is_visible_and_saves_nothing_that_is_known(tmp_path: Path) -> None:
+    found = reads(tmp_path, "fcas")
+    assert (found.markers, found.attachment, found.dangling) == (1, 1, 0)
+    assert found.saved_usd is None
+    assert "in an attachment alone" in " ".join(observed_tables.notes(seen(tmp_path, "fcas")))
+
+
+def test_both_shares_their_difference_and_what_they_rest_on_are_told(tmp_path: Path) -> None:
+    said = " ".join(observed_tables.notes(seen(tmp_path, "fsssffff"))).replace("100.0", "100")
+    again = seen(tmp_path, "fsssffff").engines[0]
+    assert (again.after_marker.found, again.after_marker.of) == (3, 3)
+    assert (again.after_repeat.found, again.after_repeat.of) == (3, 4)
+    assert "read again 100 % after a marker, 75.0 % after a full repeat, +25.0 points" in said
+    assert "no difference shown" in said
+    assert "markers of 1 session, repeats of 1, of which some have many" in said
+
+
+def test_rtk_markers_and_the_proxy_that_fetches_again(tmp_path: Path) -> None:
+    """other-agent-formats.md 5: a marker of RTK in a shell result; `rtk proxy` with the same command."""
+    shown = "x" * 900
+    for again, command in [(1, "rtk proxy git log"), (1, "git log"), (0, "rtk proxy git show")]:
+        log = Log(f"s-{command}".replace(" ", "-"))
+        log.user("go")
+        log.bash("c1", "git log", shown)
+        log.bash("c2", "rtk git log", marker(1, 1, 225, "git log"))
+        log.bash("c3", command, shown)
+        with open_store(":memory:") as store:
+            import_paths(store, [log.write(tmp_path / f"{log.session}.jsonl")], environment={})
+            found = {one.source: one for one in observed(store).engines}
+        assert set(found) == {"rtk"}
+        assert (found["rtk"].markers, found["rtk"].after_marker.found) == (1, again)
+
+
+def test_the_control_of_rtk_is_repeats_of_commands_that_read(tmp_path: Path) -> None:
+    log = Log("s1")
+    log.user("go")
+    for number in range(3):
+        log.bash(f"c{number}", "git log", "x" * 900)
+        # no claim: it may do anything
+        log.bash(f"d{number}", "make", "y" * 900)
+    log.bash("m", "git show", marker(1, 1, 225, "git show"))
+    with open_store(":memory:") as store:
+        import_paths(store, [log.write(tmp_path / "s1.jsonl")], environment={})
+        (found,) = observed(store).engines
+    assert (found.source, found.after_repeat.found, found.after_repeat.of) == ("rtk", 1, 2)
 
 
 def test_the_control_is_full_repeats(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from dedupstats.history.within import Within
 
 
 def test_order_within_a_context() -> None:
-    """By results before, a result behind what has as many, then line; on one line what leaves goes first."""
+    """By results before, a result behind what has as many, then line; on one line request, boundary, text."""
     happenings = [
         ("request", 0, 2, "first request"),
-        ("boundary", 0, 3, "a boundary"),
+        ("request", 0, 3, "the request that made a summary"),
+        ("boundary", 0, 3, "the boundary on its line"),
         ("text", 0, 3, "the summary on its line"),
-        ("request", 0, 3, "the request on its line"),
         ("result", 0, 1, "the result, whatever its line"),
         ("request", 1, 4, "what has one result before it"),
     ]

@@ -14,11 +14,12 @@ from support.command import Ran, run
 from support.pipeline import Log
 
 from dedupstats import import_paths, open_store
-from dedupstats.analytics.compactions import Compactions
+from dedupstats.analytics.compactions import Compactions, ContextCount
 from dedupstats.analytics.context import Arrived, Curve, Mark, Point, SessionContexts
+from dedupstats.report.compaction_words import notes
 from dedupstats.report.context_chart import ASCII, BLOCKS, HEIGHT, drawn, legend
 from dedupstats.report.context_page import MOST, render
-from dedupstats.report.context_words import compaction_notes, curve_notes, jumps
+from dedupstats.report.context_words import curve_notes, jumps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,14 +126,44 @@ def test_jumps_are_the_largest_growths_of_one_kind_of_size() -> None:
     ]
 
 
-def test_what_is_not_replayed_is_said() -> None:
-    said = " ".join(compaction_notes(Compactions(5, 3, 2, 4, 1, 2, 3), "safe"))
-    assert (
-        "Recorded automatic compactions: 5; reproduced by the replay: 3 of 5; with safe: 2 (replayed)."
-        in said
+def test_what_entered_is_cut_to_the_room_that_is_left() -> None:
+    results = [Arrived(number, "Read", f"/a/b{number}.py", 300.0 - number, 0, False) for number in range(3)]
+    curve = curve_of(point(1, 100), point(2, 1_000, 0.0, *results), point(3, 9_000))
+    for room, expected in (
+        (None, "Read b0.py 300, Read b1.py 299, Read b2.py 298"),
+        (40, "Read b0.py 300, Read b1.py 299, 1 more"),
+        (30, "Read b0.py 300, 2 more"),
+        (1, "Read b0.py 300, 2 more"),
+    ):
+        rows = jumps(curve, full_paths=False, room=room)
+        assert [row[-1] for row in rows] == ["no tool result: the model's answer, or other text", expected]
+
+
+def test_compactions_are_counts_with_intervals_and_what_is_left_out_is_said() -> None:
+    unlike = (ContextCount("s-unlike", "c", "main", 2, 0, None),)
+    changed = (ContextCount("s-changed", "a", "agent", 3, 3, 2),)
+    counts = {"untold": 2, "reproduced": 3, "under_policy": 2, "contexts": 14, "compacted": 3, "exact": 2}
+    others = {"not_reproduced": 1, "left_out": 2, "no_rule": 3, "no_usage": 1}
+    found = Compactions(5, **counts, **others, unlike=unlike, changed=changed, summary_usd=0.25)
+    said = list(notes(found, "safe", str.upper))
+    # 2 of 3 and 0 of 11, from tables of exact limits
+    assert said[0] == (
+        "Automatic compactions: 5 recorded (2 of unknown trigger), 3 of 5 reproduced by the replay "
+        "(2 of 3 contexts; 95 % interval 9.4 to 99.2 %), made up in those without one: 0 of 11 contexts; "
+        "95 % interval 0.0 to 28.5 %."
     )
-    for words in ("1 context not reproduced", "2 contexts went on above", "3 contexts without usage"):
-        assert words in said
+    assert said[1:3] == [
+        "Replayed in the contexts that are reproduced: 3 without a policy, 2 with safe.",
+        "More or fewer with safe: S-CHANGED, subagent (2 instead of 3).",
+    ]
+    for words in (
+        "1 compaction fewer with safe; summary calls that are not made: $0.25",
+        "In no claim: 1 context with more or fewer in the log than in the replay: S-UNLIKE (2 recorded, 0",
+        "2 contexts went on above",
+        "3 contexts of an agent without a known limit",
+        "1 context without usage",
+    ):
+        assert words in " ".join(said)
 
 
 # -- the page ------------------------------------------------------------------------------------------------
@@ -185,7 +216,7 @@ def test_csv_and_json_say_the_same(path: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(ran.out)))
     assert [float(row["prompt_tokens"]) for row in rows] == [5_000, 6_061, 7_122, 3_000]
     assert [row["boundaries"] for row in rows] == ["", "", "", "compaction"]
-    assert "not reproduced" in ran.err
+    assert "In no claim: 1 context" in ran.err
     file = tmp_path / "c.json"
     assert context(path, "s1", "--all", "-o", str(file)).code == 0
     document = json.loads(file.read_text("utf-8"))
@@ -201,7 +232,7 @@ def test_csv_and_json_say_the_same(path: Path, tmp_path: Path) -> None:
 def test_the_whole_store(path: Path) -> None:
     ran = context(path)
     assert "Sessions with the largest contexts: 1 of 1" in ran.out
-    assert "not reproduced" in ran.out
+    assert "In no claim: 1 context" in ran.out
     document = json.loads(context(path, "--format", "json").out)
     assert document["compactions"]["recorded"] == 1
     assert [one["prompt_tokens"] for one in document["largest"]] == [7_122]

@@ -226,7 +226,7 @@ def test_markers_are_told_in_a_sentence_and_a_table(sample_report: Report) -> No
     found = economics(sample_report).observed
 
     assert found
-    assert found.sentence == "3 markers in these logs: 2 text visible, 1 text gone; read again after 0 of 3."
+    assert found.sentence == ("3 markers in these logs: 2 text visible, 1 attached; read again after 0 of 3.")
     assert sum(one.markers for one in found.engines) == 3
-    assert found.sentence in terminal.short(sample_report)
+    assert found.sentence in " ".join(terminal.short(sample_report).split())
     assert '<section id="observed"' in html.render(sample_report)

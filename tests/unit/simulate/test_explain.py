@@ -15,6 +15,8 @@ from dedupstats.errors import UsageError
 from dedupstats.policies import rtk
 from dedupstats.policies.base import Action
 from dedupstats.policies.docker_agent import marker
+from dedupstats.report.explain_text import Facts, explained
+from dedupstats.report.explain_words import decision
 from dedupstats.simulate.explain import Account, Explanation, explain
 from dedupstats.simulate.find import find, largest, shown_key
 from dedupstats.simulate.held import held
@@ -245,7 +247,13 @@ def test_ids(tmp_path: Path) -> None:
 def test_a_copy_is_explained_as_its_original(samples: Store) -> None:
     copy, original = samples.query("select emission_key, copy_of from emission where is_copy limit 1")[0]
     assert find(samples, str(copy)) == original
-    assert explain(samples, original, variants(["safe"])).result.copies > 0
+    found = explain(samples, original, variants(["safe"]))
+    assert found.result.copies >= len(found.copies) > 0
+    assert all(one.is_copy for one in found.copies)
+    # the id in full stands for both
+    assert find(samples, found.result.call_id or "") == original
+    facts = next(one for one in explained(found, full_paths=False) if isinstance(one, Facts))
+    assert dict(facts.rows)["copies"].startswith(f"line {found.copies[0].line} of ")
 
 
 # -- against a replay of everything --------------------------------------------------------------------------
@@ -329,6 +337,34 @@ def test_one_thing_changed(policy: str, changes: list[str]) -> None:
     assert [change for change, _ in found] == changes
 
 
+@pytest.mark.parametrize(
+    ("policy", "repeat", "first"),
+    [
+        (
+            "ceiling",
+            "the call had been made before in the session, whatever it printed",
+            "not been made before",
+        ),
+        ("exact", "a full copy of the bytes was in sight", "no full copy of the bytes was in sight"),
+        ("safe", "a full copy of the bytes was in sight", "no full copy of the bytes was in sight"),
+        ("docker-agent", "the ledger held the same bytes", "the ledger held nothing of this call"),
+        (
+            "rtk,tools=all,min_tokens=1",
+            "the ledger held the same bytes",
+            "the ledger held nothing of these bytes",
+        ),
+    ],
+)
+def test_reasons_are_worded_by_what_a_policy_goes_by(
+    tmp_path: Path, policy: str, repeat: str, first: str
+) -> None:
+    history = imported(log_of("r1", "r2").write(tmp_path / "s1.jsonl"))
+    for call, words in (("r1", first), ("r2", repeat)):
+        story = explain(history.store, find(history.store, call), variants([policy])[:1])
+        (account,) = story.accounts
+        assert words in decision(account, story.result)
+
+
 def test_what_a_person_set_goes_along() -> None:
     (one, *_) = variants(["docker-agent:v3,min_bytes=700,categories=filesystem"])
     others = dict(otherwise(one))
@@ -406,7 +442,7 @@ def test_the_largest_of_a_verdict(db: str) -> None:
 def test_stubs(db: str) -> None:
     (stub,) = told(db, "--stubs")["stubs"]
     assert (stub["call_id"], stub["verdict"], stub["anchor_line"]) == ("s", "sound", 9)
-    assert "Claude Code's own read stubs: 1 (1 sound)" in run("explain", "--db", db, "--stubs").out
+    assert "Markers in these logs: 1 (1 sound)" in run("explain", "--db", db, "--stubs").out
     assert "the Read at line 9 is in sight" in " ".join(run("explain", "--db", db, "s").out.split())
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support import docker_agent
 from support.pipeline import Log, imported
 
-from dedupstats.simulate.stubs import Stub, StubVerdict, read_stubs
+from dedupstats.policies.docker_agent import marker as docker_marker
+from dedupstats.policies.rtk import marker as rtk_marker
+from dedupstats.report.explain_words import stub as stub_words
+from dedupstats.simulate.stubs import Stub, StubVerdict, stubs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +116,7 @@ def stub(tmp_path: Path, before: Callable[[Log], None]) -> Stub:
     log.user("go")
     before(log)
     log.read("s", FILE, STUB)
-    return read_stubs(imported(log.write(tmp_path / "s1.jsonl")).store)[-1]
+    return stubs(imported(log.write(tmp_path / "s1.jsonl")).store)[-1]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +160,76 @@ def test_an_anchor_of_the_same_arguments_in_another_spelling(tmp_path: Path) -> 
     assert (found.verdict, found.same_arguments) == (StubVerdict.SOUND, True)
 
 
-def test_stubs_of_other_agents_are_not_these(tmp_path: Path) -> None:
+def test_a_sentence_that_a_command_prints_is_no_stub(tmp_path: Path) -> None:
     log = Log()
     log.user("go")
     log.bash("b", "cat a", STUB)
     store = imported(log.write(tmp_path / "s1.jsonl")).store
-    assert read_stubs(store) == []
-    assert read_stubs(store, 1) == []
+    assert stubs(store) == []
+    assert stubs(store, 1) == []
+
+
+# -- engines that compare bytes ------------------------------------------------------------------------------
+
+
+def rtk_log(*before: str) -> Log:
+    """A command with its output, if `r`, and a compaction, if `c`; then RTK's marker for it."""
+    log = Log()
+    log.user("go")
+    for kind in before:
+        if kind == "r":
+            log.bash("b1", "git log", TEXT)
+        else:
+            log.compact()
+    log.bash("b2", "git log", rtk_marker(1, 30, 120, "git log").rstrip("\n"))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("before", "verdict", "words"),
+    [
+        ("r", "sound", "the same call's result at line 3 is in sight"),
+        ("rc", "dangling", "no result of the call is in sight since the compaction at line 4"),
+        ("", "unknown", "no earlier result of the call is in the log of its context"),
+    ],
+)
+def test_markers_of_rtk(tmp_path: Path, before: str, verdict: str, words: str) -> None:
+    history = imported(rtk_log(*before).write(tmp_path / "s1.jsonl"))
+    (found,) = stubs(history.store)
+    assert (found.engine, found.call_id, found.verdict, found.target) == ("rtk", "b2", verdict, "git log")
+    assert stub_words(found) == words
+    assert history.classes["b2"] == "stub"
+
+
+def test_two_equal_markers_of_rtk_are_no_repeat(tmp_path: Path) -> None:
+    log = rtk_log("r")
+    log.bash("b3", "git log", rtk_marker(1, 30, 120, "git log"))
+    log.bash("b4", "git log", rtk_marker(1, 30, 120, "git log"))
+    history = imported(log.write(tmp_path / "s1.jsonl"))
+    assert [found.engine for found in stubs(history.store)] == ["rtk"] * 3
+    assert history.repeats == {}
+
+
+def test_a_text_that_quotes_a_marker_is_a_text(tmp_path: Path) -> None:
+    log = Log()
+    log.user("go")
+    log.bash("b", "cat notes", "It says: " + rtk_marker(1, 30, 120, "git log"))
+    history = imported(log.write(tmp_path / "s1.jsonl"))
+    assert history.classes == {"b": "text"}
+    assert stubs(history.store) == []
+
+
+def test_markers_of_docker_agent_hold_to_the_same_call(tmp_path: Path) -> None:
+    marked = docker_marker("read_file", len(TEXT))
+    calls = [("c1", "a", TEXT), ("c2", "a", marked), ("c3", "b", marked)]
+    items = [
+        item
+        for second, (call, path, text) in enumerate(calls)
+        for item in docker_agent.read(call, path, text, 10 * second)
+    ]
+    file = docker_agent.export(tmp_path / "export.json", docker_agent.session("s", items))
+    found = stubs(imported(file).store)
+    assert [(one.engine, one.call_id, one.verdict) for one in found] == [
+        ("docker_agent", "c2", "sound"),
+        ("docker_agent", "c3", "unknown"),
+    ]
