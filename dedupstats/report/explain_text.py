@@ -140,6 +140,7 @@ def _facts(explanation: Explanation, *, full_paths: bool) -> Iterator[tuple[str,
     flags += [f"written again in {plural(result.copies, 'place')}"] if result.copies else []
     size = f"{plural(result.bytes, 'byte')} in {plural(result.lines, 'line')}"
     yield "result", ", ".join([size, *flags])
+    yield "tokens", words.weight(explanation)
     if explanation.stub is not None:
         verdict = explanation.stub.verdict
         yield "stub", f"Claude Code's own, {verdict}: {words.stub(explanation.stub)}."
@@ -166,6 +167,8 @@ def _account(account: Account, explanation: Explanation) -> Iterator[tuple[str, 
     truth = words.truth(account, explanation)
     if truth is not None:
         yield "truth", truth
+    if account.saved is not None:
+        yield "saved", words.saved(account, explanation)
     if account.marker:
         yield "marker", f"{account.marker.strip()} ({count(account.marker_bytes or 0)} bytes)"
 
