@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from dedupstats.store import Store
 
-TOKEN_RULE = "bytes / 4, rounded up"  # noqa: S105
-
 By = Literal["tool", "agent", "project", "session", "model", "version", "target", "day", "week", "month"]
 Key = Literal["exact", "normalised"]
 _CALLS = {"exact": "call_key", "normalised": "norm_key"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from dedupstats.cli.options import Db, Output, Settings, ShellReads, Tools, opened, typed
+from dedupstats.cli.options import Db, Output, Settings, ShellReads, Tools, opened, reprice, typed
 
 if TYPE_CHECKING:
     from dedupstats.report.explain_text import Part
@@ -95,6 +95,8 @@ def explain(
         )
     chosen = form or ("table" if output is None else format_of(output, _FORMATS))
     knowledge = _knowledge(tools, shell_reads=shell_reads)
+    if not stubs:
+        reprice(db)
     with opened(db) as store:
         refuse_without(store, "tool results")
         if stubs:

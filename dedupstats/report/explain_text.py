@@ -148,6 +148,7 @@ def _facts(explanation: Explanation, *, full_paths: bool, brief: bool) -> Iterat
         more = result.copies - len(places)
         places += [f"{count(more)} more"] if more > 0 else []
         yield "copies", ", ".join(places)
+    yield "tokens", words.weight(explanation)
     if explanation.stub is not None:
         stub = explanation.stub
         yield "stub", f"{title(stub.engine)}'s own, {stub.verdict}: {words.stub(stub)}."
@@ -178,6 +179,8 @@ def _account(account: Account, explanation: Explanation) -> Iterator[tuple[str, 
     truth = words.truth(account, explanation)
     if truth is not None:
         yield "truth", truth
+    if account.saved is not None:
+        yield "saved", words.saved(account, explanation)
     if account.marker:
         yield "marker", f"{account.marker.strip()} ({count(account.marker_bytes or 0)} bytes)"
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dedupstats.economics.tokens import BANDS, Level
 from dedupstats.model import Class
 from dedupstats.policies.base import Action
+from dedupstats.report import money
+from dedupstats.report.blocks import plural
 from dedupstats.report.text import count, short_path
 from dedupstats.simulate.score import Beside
 from dedupstats.simulate.stubs import StubVerdict
@@ -14,7 +17,7 @@ from dedupstats.simulate.verdicts import Place, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dedupstats.simulate.explain import Account, Earlier, Explanation
+    from dedupstats.simulate.explain import Account, Earlier, Explanation, Weight
     from dedupstats.simulate.find import Result
     from dedupstats.simulate.stubs import Stub
 
@@ -261,3 +264,31 @@ def stub(found: Stub) -> str:
         return f"no result of the call is in sight{gone}"
     words = f"no Read of it is in sight{gone}, nor an attachment"
     return f"{words}; {anchor} had other arguments" if anchor else words
+
+
+def weight(explanation: Explanation) -> str:
+    """What the result weighs, how that is known, how often it was sent and what that cost."""
+    whole = explanation.weight
+    band = BANDS[Level(explanation.level)]
+    error = f", median error {100 * band.median:.0f} %" if 0 < explanation.level < Level.UNKNOWN else ""
+    known = f"{count(whole.tokens)} tokens ({band.words}{error})"
+    if whole.sent is None:
+        return f"{known}; nothing is known of requests"
+    times = plural(explanation.requests, "request")
+    return f"{known}, sent by {times}: {count(whole.sent)} tokens sent, {_paid(whole)}"
+
+
+def saved(account: Account, explanation: Explanation) -> str:
+    """What the marker would have saved, or what it claims where it is untrue."""
+    net = account.saved
+    if net is None:
+        return "nothing"
+    sent = "" if net.sent is None else f", {count(net.sent)} tokens sent, {_paid(net)}"
+    word = "" if account.outcome.verdict is Verdict.SOUND else "only claimed, as it is not true: "
+    return f"{word}{count(net.tokens)} of {count(explanation.weight.tokens)} tokens{sent}, its marker paid"
+
+
+def _paid(found: Weight) -> str:
+    if not found.unpriced_sent or found.usd is None:
+        return f"{money.usd(found.usd)}{'' if found.usd is None else ' at list prices'}"
+    return f"{money.usd(found.usd)} at list prices (without {count(found.unpriced_sent)} that have none)"

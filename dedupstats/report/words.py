@@ -55,7 +55,7 @@ LIMITS = (
         "without pointing at text that the model lacks."
     ),
     (
-        "Tokens of replays and of RTK's own rows are bytes / 4, rounded up. Against the token counts that "
+        "Tokens of RTK's own rows are bytes / 4, rounded up, as RTK counts. Against the token counts that "
         "the API reported for single tool results in public logs, that is low in the median: by 29 % for "
         "Claude models up to version 4.6 (5,134 results), by 52 % from 4.7 on (3,501 results). Shares "
         "suffer less than sums."

@@ -21,6 +21,7 @@ from dedupstats.simulate.stubs import READS, Stub, stubs
 from dedupstats.simulate.timeline import Timeline
 from dedupstats.simulate.variants import variants
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Place, Verdict, place
+from dedupstats.simulate.weigh import tally
 from dedupstats.sources.rtk_hook import hooked
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Weight:
+    """What a result weighs, or what eliding it would have saved once the marker is paid."""
+
+    tokens: int
+    """first-pass tokens, framing included"""
+    sent: int | None
+    """tokens times the requests that carried them, copies included; None: nothing is known of requests"""
+    usd: float | None
+    """what those with a price charged, USD at list prices; None: none has one"""
+    unpriced_sent: int
+    """the part of what was sent whose requests have no price"""
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """One policy's decision on the result, and the truth about it."""
 
@@ -99,6 +114,8 @@ class Account:
     marker: str | None
     """as the engine writes it; None: shown in full, or not by a marker"""
     marker_bytes: int | None
+    saved: Weight | None
+    """net, if the elision were sound: (x - m) / x of what the result cost; None: nothing was elided"""
     full_copy: Result | None
     """the latest copy of the bytes in sight that this policy showed in full"""
     not_in_full: tuple[int, ...]
@@ -116,6 +133,12 @@ class Explanation:
     """A result, its past, and what each policy made of it."""
 
     result: Result
+    weight: Weight
+    """what it has in tokens, and what carrying it cost"""
+    level: int
+    """how its tokens are known, 0 (measured) to 4 (bytes / 4)"""
+    requests: int
+    """that carried it, or a copy of it"""
     earlier: tuple[Earlier, ...]
     """the latest 50, in order of arrival"""
     earlier_results: int
@@ -158,8 +181,15 @@ def explain(
     bounding = [_outcome(row, one, f"bound {one.variant.label}") for one in replayed]
     past = _past(chunk, row)
     told = _Told(store, chunk, row, {row, *past[-EARLIER:], *(one for draft in drafts for one in draft.rows)})
+    ((requests,),) = store.query(
+        "select coalesce(sum(requests), 0)::bigint from emission_cost where original_key = ?", [emission_key]
+    )
+    whole = tally(chunk, np.array([row]))
     return Explanation(
         told.result(row),
+        Weight(whole.tokens, whole.sent if whole.is_costed else None, whole.usd, whole.unpriced_sent),
+        int(chunk.weights.level[row]),
+        requests,
         tuple(map(told.earlier, past[-EARLIER:])),
         len(past),
         next(iter(stubs(store, emission_key)), None),
@@ -299,12 +329,18 @@ def _account(told: _Told, draft: _Draft, past: Sequence[int], others: tuple[Outc
         draft.held and _ledger(told, draft.held),
         marker,
         decision and decision.shown_bytes,
+        None if at is None else _saved(told, replayed.judged.marker_bytes[at]),
         None if draft.full_copy is None else told.result(draft.full_copy),
         tuple(told.result(row).emission_key for row in past[-EARLIER:] if row in draft.not_in_full),
         tuple(name for name in Beside if is_sound and getattr(judged, name.value)[at]),
         at is not None and bool(judged.if_unknown_reads[at]),
         others,
     )
+
+
+def _saved(told: _Told, marker_bytes: int) -> Weight:
+    net = tally(told.chunk, np.array([told.row]), np.array([marker_bytes]))
+    return Weight(net.net_tokens, net.net_sent, net.net_usd, net.unpriced_sent)
 
 
 def _ledger(told: _Told, found: Held) -> Ledger:

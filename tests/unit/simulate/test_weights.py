@@ -14,6 +14,7 @@ from dedupstats.economics.rebound import break_even, expected_saving
 from dedupstats.model import ReadOnly
 from dedupstats.policies.base import Action, Decision, show
 from dedupstats.policies.spec import Definition, spec_of
+from dedupstats.simulate.explain import Weight, explain
 from dedupstats.simulate.run import simulate
 from dedupstats.simulate.score import NANO, Tally
 from dedupstats.simulate.variants import Variant, variants
@@ -274,3 +275,33 @@ def test_a_copy_that_came_before_its_original_stays_what_it_cost(store: Store) -
 
 def test_dollars_are_billionths() -> None:
     assert Tally(1, 4, 1, 3, 5 * NANO, marker_nano_usd=NANO).net_usd == 4
+
+
+def test_an_explanation_tells_what_a_result_cost_and_what_its_marker_would_have_saved(
+    tmp_path: Path, store: Store
+) -> None:
+    """Vector 2, and the same file read once more: 1,800 tokens measured, by a marker of 226 bytes."""
+    log = session_t()
+    model = {"model": "claude-sonnet-4-5-20250929"}
+    usage = (10, 200, 8_500, 100)
+    log.call("a2", "Read", {"file_path": "a"}, "s15", usage=usage, stop="tool_use", **model)
+    log.result("a2", "x" * 6_000)
+    log.assistant("done", "s16", usage=(10, 1_890, 8_710, 5), **model)
+    import_paths(store, [write(tmp_path / "s1.jsonl", log.rows)], environment=HOME)
+    keys = dict(store.query("select call_id, emission_key from emission"))
+    policies = variants(["docker-agent:v1"], ["wiring=transform"])[:1]
+
+    first = explain(store, keys["a"], policies)
+    # by r2, r3, r4 and the two behind them
+    assert (first.weight, first.level, first.requests) == (Weight(1_800, 9_000, first.weight.usd, 0), 0, 5)
+    assert first.accounts[0].saved is None
+
+    again = explain(store, keys["a2"], policies)
+    (account,) = again.accounts
+    # 10,610 - 8,710 - 100: 1,800 tokens, all written but 10
+    assert (again.weight.tokens, again.weight.sent, again.requests) == (1_800, 1_800, 1)
+    assert again.weight.usd == pytest.approx((1_790 * 3.75 + 10 * 3) / 1e6)
+    marker = round(12 + (account.marker_bytes or 0) / 3.10)
+    assert account.saved is not None
+    assert (account.saved.tokens, account.saved.sent) == (1_800 - marker, 1_800 - marker)
+    assert account.saved.usd == pytest.approx((1_800 - marker) / 1_800 * again.weight.usd, abs=1e-9)
