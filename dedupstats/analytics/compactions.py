@@ -63,7 +63,8 @@ class Compactions:
     Attributes:
         recorded: In the log, in contexts that are replayed: automatic ones, and those of an unknown trigger.
         untold: Of these, those whose trigger the log does not tell.
-        reproduced: Of these, those of contexts whose replay without a policy has as many.
+        reproduced: Of those recorded, those of contexts whose replay without a policy has as many.
+        reproduced_untold: Of these, those whose trigger the log does not tell.
         under_policy: How many the replay with the policy has in these contexts.
         contexts: Contexts that are replayed.
         compacted: Of these, those whose log has an automatic compaction.
@@ -82,6 +83,7 @@ class Compactions:
     recorded: int = 0
     untold: int = 0
     reproduced: int = 0
+    reproduced_untold: int = 0
     under_policy: int = 0
     contexts: int = 0
     compacted: int = 0
@@ -328,7 +330,13 @@ def baseline(course: Course, triggers: Triggers) -> Compactions | Baseline:
     if fired != recorded:
         unlike = ContextCount(course.session_id, course.native_id, course.kind, recorded, fired, None)
         return replace(found, not_reproduced=1, unlike=(unlike,))
-    counts = replace(found, reproduced=fired, under_policy=fired, exact=found.compacted)
+    counts = replace(
+        found,
+        reproduced=fired,
+        reproduced_untold=grown.untold,
+        under_policy=fired,
+        exact=found.compacted,
+    )
     return Baseline(limit, grown, replayed, counts)
 
 

@@ -40,13 +40,19 @@ def recorded(found: Compactions) -> str:
         Automatic compactions: 3 recorded, 3 of 3 reproduced by the replay (2 of 2 contexts; 95 % interval
         15.8 to 100.0 %).
     """
-    untold = f" ({count(found.untold)} of unknown trigger)" if found.untold else ""
-    said = [f"Automatic compactions: {count(found.recorded)} recorded{untold}"]
+    told = found.recorded - found.untold
+    said = [f"Automatic compactions: {count(told)} recorded"]
+    if told:
+        said.append(
+            f"{count(found.reproduced - found.reproduced_untold)} of {count(told)} reproduced by the replay"
+        )
+    if found.untold:
+        part = f"{count(found.reproduced_untold)} of {count(found.untold)}"
+        said.append(f"{count(found.untold)} more of unknown trigger, {part} reproduced")
     if found.recorded:
         contexts = f"{count(found.exact)} of {plural(found.compacted, 'context')}"
-        part = f"{count(found.reproduced)} of {count(found.recorded)}"
-        bounds = with_interval(contexts, found.exact, found.compacted)
-        said.append(f"{part} reproduced by the replay ({bounds})")
+        both = "in all " if told and found.untold else ""
+        said[-1] += f" ({both}{with_interval(contexts, found.exact, found.compacted)})"
     without = found.contexts - found.compacted
     if without:
         invented = found.not_reproduced - (found.compacted - found.exact)

@@ -100,7 +100,7 @@ def test_a_compaction_by_hand_is_no_automatic_one() -> None:
 
 
 def test_one_of_unknown_trigger_counts_and_is_told_apart() -> None:
-    assert counted(vector_11(None), {}) == both(2, untold=2)
+    assert counted(vector_11(None), {}) == both(2, untold=2, reproduced_untold=2)
 
 
 def test_a_context_whose_log_has_another_count_is_in_no_claim() -> None:
@@ -137,7 +137,7 @@ def test_docker_agents_limit_is_that_of_the_model() -> None:
         summary = sent(before + 9_000, line=2, model=model, answer=9_000.0)
         return course(first, summary, gone, after, source="docker_agent")
 
-    assert counted(compacted(179_501), {}) == both(1, untold=1)
+    assert counted(compacted(179_501), {}) == both(1, untold=1, reproduced_untold=1)
     # 180,000 is not above the limit
     assert counted(compacted(179_500), {}).not_reproduced == 1
 

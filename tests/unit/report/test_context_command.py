@@ -142,15 +142,23 @@ def test_what_entered_is_cut_to_the_room_that_is_left() -> None:
 def test_compactions_are_counts_with_intervals_and_what_is_left_out_is_said() -> None:
     unlike = (ContextCount("s-unlike", "c", "main", 2, 0, None),)
     changed = (ContextCount("s-changed", "a", "agent", 3, 3, 2),)
-    counts = {"untold": 2, "reproduced": 3, "under_policy": 2, "contexts": 14, "compacted": 3, "exact": 2}
+    counts = {
+        "untold": 2,
+        "reproduced": 3,
+        "reproduced_untold": 1,
+        "under_policy": 2,
+        "contexts": 14,
+        "compacted": 3,
+        "exact": 2,
+    }
     others = {"not_reproduced": 1, "left_out": 2, "no_rule": 3, "no_usage": 1}
     found = Compactions(5, **counts, **others, unlike=unlike, changed=changed, summary_usd=0.25)
     said = list(notes(found, "safe", str.upper))
     # 2 of 3 and 0 of 11, from tables of exact limits
     assert said[0] == (
-        "Automatic compactions: 5 recorded (2 of unknown trigger), 3 of 5 reproduced by the replay "
-        "(2 of 3 contexts; 95 % interval 9.4 to 99.2 %), made up in those without one: 0 of 11 contexts; "
-        "95 % interval 0.0 to 28.5 %."
+        "Automatic compactions: 3 recorded, 2 of 3 reproduced by the replay, 2 more of unknown trigger, "
+        "1 of 2 reproduced (in all 2 of 3 contexts; 95 % interval 9.4 to 99.2 %), made up in those "
+        "without one: 0 of 11 contexts; 95 % interval 0.0 to 28.5 %."
     )
     assert said[1:3] == [
         "Replayed in the contexts that are reproduced: 3 without a policy, 2 with safe.",
