@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.analytics.rtk_bounds import rtk_bounds
 from dedupstats.analytics.units import input_side
-from dedupstats.analytics.window import Window, check_names, local_zone
+from dedupstats.analytics.window import Window, check_names, local_zone, near
 from dedupstats.errors import NothingFoundError, UsageError
 from dedupstats.history.costs import basis
 from dedupstats.model import ReadOnly
+from dedupstats.policies.parameters import Words
 from dedupstats.simulate import run
 from dedupstats.simulate.knowledge import Knowledge
 from dedupstats.simulate.save import Spool
@@ -26,9 +27,10 @@ from dedupstats.simulate.variants import variants as all_variants
 from dedupstats.sources import all_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dedupstats.analytics.units import InputSide, TokenRule
+    from dedupstats.policies.parameters import Value
     from dedupstats.simulate.run import Simulation
     from dedupstats.simulate.score import Score
     from dedupstats.simulate.timeline import Scope
@@ -90,6 +92,7 @@ class Replays:
         refused: Sources that are left out, with the reason.
         side: The input of all requests of the window; None: tokens are bytes / 4, and no cost was looked at.
         basis: Where prices are from, with their date; None: there are none.
+        unmet: What was said of tools and toolsets that no result is of, in words: most likely misspelt.
     """
 
     simulation: Simulation
@@ -104,6 +107,7 @@ class Replays:
     refused: tuple[Refused, ...]
     side: InputSide | None
     basis: str | None
+    unmet: tuple[str, ...]
 
     @property
     def rows(self) -> list[tuple[Variant, Score]]:
@@ -183,7 +187,7 @@ def replay(
             tokens=tokens,
             progress=progress,
         )
-        spool.keep(store, save, found.simulation, begun)
+        spool.keep(store, save, found.simulation, found.knowledge, begun)
     return found
 
 
@@ -245,6 +249,7 @@ def replayed(
         left_out,
         None if tokens == "bytes4" else input_side(store, window),
         basis(store),
+        _unmet(store, knowledge, chosen),
     )
 
 
@@ -335,6 +340,36 @@ def _examples(store: Store, simulation: Simulation) -> dict[int, Called]:
         [sorted(wanted)],
     )
     return {key: Called(*row) for key, *row in rows}
+
+
+def _unmet(store: Store, knowledge: Knowledge, variants: Sequence[Variant]) -> tuple[str, ...]:
+    """What a person said of tools and toolsets that are in no log."""
+    tools = [tool for (tool,) in store.query("select distinct tool from emission order by tool")]
+    found = [
+        f"--tools: no result is of {name!r}; {near(name, tools)}"
+        for name in sorted(knowledge.tools.keys() - set(tools))
+    ]
+    rows = store.query("select distinct category from emission where category is not null order by all")
+    toolsets = {toolset for (toolset,) in rows} | {one.category for one in knowledge.tools.values()}
+    wanted: set[str] = set()
+    for variant in variants:
+        for parameter in variant.spec.definition.parameters:
+            if isinstance(parameter, Words):
+                toolsets |= _words(parameter.defaults.values())
+                wanted |= _words([variant.spec.settings.get(parameter.name)])
+    known = sorted(toolset for toolset in toolsets if toolset)
+    return (
+        *found,
+        *(
+            f"categories: no tool is of the toolset {name!r}; {near(name, known)}"
+            for name in sorted(wanted - set(known))
+        ),
+    )
+
+
+def _words(values: Iterable[Value | None]) -> set[str]:
+    """Every word of the values that are sets of words."""
+    return {word for value in values if isinstance(value, frozenset) for word in value}
 
 
 def _unknown(store: Store, knowledge: Knowledge, counted: str, parameters: dict[str, Any]) -> dict[str, int]:

@@ -299,7 +299,7 @@ def check_names(store: Store, window: Window) -> None:
         known = list(dict.fromkeys(str(name) for row in found for name in row))
         for name in wanted:
             if (fold_drive(name) if column == "project" else name) not in known:
-                raise UsageError(f"--{option} {name!r}: no tool result of that {option}", _near(name, known))
+                raise UsageError(f"--{option} {name!r}: no tool result of that {option}", near(name, known))
     for name in window.sessions:
         if not store.query("select 1 from emission where starts_with(session_id, ?) limit 1", [name]):
             raise UsageError(
@@ -308,14 +308,15 @@ def check_names(store: Store, window: Window) -> None:
             )
 
 
-def _near(name: str, known: list[str]) -> str:
+def near(name: str, known: list[str]) -> str:
+    """A hint for a name that is not known: those that look like it, else some that are."""
     from difflib import get_close_matches
 
     folded = {other.lower(): other for other in known}
-    near = [folded[match] for match in get_close_matches(name.lower(), folded, n=3)]
-    if near:
+    alike = [folded[match] for match in get_close_matches(name.lower(), folded, n=3)]
+    if alike:
         # repr makes control characters of foreign names visible
-        return f"did you mean {' or '.join(map(repr, near))}?"
+        return f"did you mean {' or '.join(map(repr, alike))}?"
     if len(known) > _LISTED:
         return f"{len(known)} are known, among them {', '.join(map(repr, known[:_LISTED]))}"
     return f"known are {', '.join(map(repr, known))}" if known else "the store has none"

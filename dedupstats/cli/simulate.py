@@ -182,10 +182,10 @@ def _replay(
             found = run(store, spool, bar.update)
         if save is not None and spool is not None:
             with open_store(db) as store:
-                kept = spool.keep(store, save, found.simulation, begun)
+                kept = spool.keep(store, save, found.simulation, found.knowledge, begun)
             quoted = save.replace("'", "''")
             query = shlex.quote(f"from decision where name = '{quoted}'")
-            typer.echo(f"{kept:,} decisions saved: dedupstats sql {query}", err=True)
+            typer.echo(f"{kept:,} decisions on the whole history saved: dedupstats sql {query}", err=True)
     return found
 
 

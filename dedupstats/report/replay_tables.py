@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from dedupstats.analytics.rates import share
 from dedupstats.analytics.replays import in_words as why_refused
 from dedupstats.report import text
+from dedupstats.report.blocks import plural
 from dedupstats.report.policy_words import PLACES, VERDICTS
 from dedupstats.report.replay_risk import risk_tables
 from dedupstats.report.replay_sums import cap, claimed, largest_first, most_first, short_sessions, untrue
@@ -65,6 +66,7 @@ def notes(found: Replays, *units: Unit) -> list[str]:
         told.append("Scope history: one process of each engine lived through all sessions, in order of time.")
     told += _about_rtk(found)
     told += [f"Left out: {why_refused(source)}." for source in found.refused]
+    told += found.unmet
     return told
 
 
@@ -80,7 +82,7 @@ def _about_rtk(found: Replays) -> Iterator[str]:
         }
         yield (
             f"rtk is asked about shell commands that its hook (release 0.44.2) gives a session, "
-            f"{text.count(max(asked))} results; --set rtk.tools=all asks it about every call."
+            f"{plural(max(asked), 'result')}; --set rtk.tools=all asks it about every call."
         )
     for variant, score in engines:
         mixed = claimed(score.mixed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +34,23 @@ class Knowledge:
     shell_reads: bool = False
     """shell commands that only read count as read-only for every policy, not only for those that see nothing
     but the shell"""
+
+    @property
+    def said(self) -> str:
+        """As JSON, the same for the same knowledge; `{}` where nothing is said.
+
+        Example:
+            >>> Knowledge({"peek": Said(ReadOnly.YES, None)}, shell_reads=True).said
+            '{"shell_reads":true,"tools":{"peek":{"read_only":"yes"}}}'
+        """
+        tools = {
+            name: {key: str(word) for key, word in said._asdict().items() if word is not None}
+            for name, said in self.tools.items()
+        }
+        found = {"shell_reads": self.shell_reads, "tools": tools}
+        return json.dumps(
+            {key: one for key, one in found.items() if one}, sort_keys=True, separators=(",", ":")
+        )
 
 
 def read_tools(path: Path) -> dict[str, Said]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dedupstats.simulate.chunk import Chunk
+    from dedupstats.simulate.knowledge import Knowledge
     from dedupstats.simulate.replay import Replayed
     from dedupstats.simulate.run import Simulation
     from dedupstats.simulate.variants import Variant
@@ -66,13 +67,16 @@ class Spool:
                 "make room, or set TMPDIR to another folder",
             ) from error
 
-    def keep(self, store: Store, name: str, simulation: Simulation, saved_at: int) -> int:
+    def keep(
+        self, store: Store, name: str, simulation: Simulation, knowledge: Knowledge, saved_at: int
+    ) -> int:
         """Put the decisions into the store, in place of those that an earlier run saved under the same name.
 
         Args:
             store: Open for writing.
             name: Of the saved replay: the column `name` of the view `decision`.
             simulation: The run that filled this spool.
+            knowledge: What a person said of tools.
             saved_at: When it began to read the history, in microseconds UTC: an import after that makes the
                 decisions those of another history (`is_current`).
 
@@ -98,6 +102,7 @@ class Spool:
                         variant.settings,
                         simulation.scope,
                         saved_at,
+                        knowledge.said,
                     )
                     for key, variant in zip(keys, simulation.variants, strict=True)
                 ],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 NOT_REACHED = "not_reached"
-"""the reason of results that an engine is not asked about, though they answer a call"""
+"""the reason of results that an engine is not asked about: their call is of another kind, or in no file"""
 
 NANO = 1_000_000_000
 """billionths of a dollar in a dollar"""
@@ -144,7 +144,7 @@ class Score:
     asked: Tally = NOTHING
     """results that the policy was asked about"""
     reasons: dict[str, int] = field(default_factory=dict)
-    """results by what decided on them; `not_reached`: the policy is not asked about calls of that kind"""
+    """results by what decided on them; `not_reached`: the policy is not asked about such calls"""
     verdicts: Group = field(default_factory=dict)
     places: dict[Place, Group] = field(default_factory=dict)
     tools: dict[str, Group] = field(default_factory=dict)

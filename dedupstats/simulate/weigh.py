@@ -133,7 +133,7 @@ def _reasons(chunk: Chunk, asked: NDArray[Any], answers: list[Decision]) -> dict
         found = Counter(map(_REASON, answers))
     else:
         found = Counter(answers[place].reason for place in np.flatnonzero(counted[asked]).tolist())
-    reachable = int(np.count_nonzero((counted & ~chunk.unasked)[chunk.start :]))
+    reachable = int(np.count_nonzero((counted & ~chunk.columns["is_copy"])[chunk.start :]))
     if missed := reachable - found.total():
         found[NOT_REACHED] = missed
     return dict(found)

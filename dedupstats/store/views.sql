@@ -101,7 +101,7 @@ join raw.context c using (context_key)
 left join raw.name ledger on ledger.name_key = v.ledger_key;
 
 create or replace view decision as
-select r.name, r.policy, r.preset, r.settings, r.scope, d.emission_key, d.action, d.reason, d.verdict,
+select r.name, r.policy, r.preset, r.settings, r.scope, r.knowledge, d.emission_key, d.action, d.reason, d.verdict,
     d.anchor_key, d.anchor_place, d.marker_bytes, d.other_call, d.twice_removed, d.changed_between,
     d.later_dangling, d.if_unknown_reads, make_timestamp(r.saved_at) as saved_at,
     r.saved_at >= coalesce((select max(value::bigint) from raw.meta where key = 'settled'), 0) as is_current

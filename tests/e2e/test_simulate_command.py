@@ -144,6 +144,30 @@ def test_what_a_person_says_of_tools(path: Path, tmp_path: Path) -> None:
     assert verdicts(document(path, "--policy", "safe", "--shell-reads")) == {"safe": (3, 0)}
 
 
+def test_names_that_no_result_has_are_told(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tools.toml"
+    file.write_text('[tools.Raed]\nread_only = true\n[tools.Bash]\ncategory = "mine"\n', "utf-8")
+    typed = ("--set", "docker-agent.categories=filesystm,git,mine")
+    ran = simulate(path, "--policy", "docker-agent", *typed, "--tools", str(file), "--format", "csv")
+    notes = ran.err.splitlines()
+    assert "--tools: no result is of 'Raed'; did you mean 'Read'?" in notes
+    assert "categories: no tool is of the toolset 'filesystm'; did you mean 'filesystem'?" in notes
+    assert sum(note.startswith(("--tools", "categories")) for note in notes) == 2
+
+
+def test_a_result_without_a_call_is_not_reached(tmp_path: Path) -> None:
+    log = Log("lost")
+    log.user("go")
+    log.read("t1", "/a", "x" * 900)
+    log.result("lost", "y" * 900)
+    path = tmp_path / "s.duckdb"
+    with dedupstats.open_store(path) as store:
+        dedupstats.import_paths(store, [log.write(tmp_path / "lost.jsonl")])
+    found = simulate(path, "--policy", "exact", "--by", "reason", "--format", "csv").out
+    rows = {row["reason"]: row["results"] for row in csv.DictReader(io.StringIO(found))}
+    assert rows == {"first": "1", "not_reached": "1"}
+
+
 def test_settings(path: Path) -> None:
     found = document(path, "--policy", "docker-agent:v1", "--policy", "rtk:v1", "--set", "min_bytes=1001")
     assert verdicts(found) == {

@@ -331,7 +331,7 @@ def sums(found: Reading, results: Iterable[Result], rule: str = "ladder") -> Sum
 def reasons(found: Reading, past: Past) -> Counter[str]:
     """Results by what decided on them."""
     counts = Counter(decision.reason for decision in found.answers.values())
-    missed = [result for result in past.results if is_asked(result, "all") and result not in found.answers]
+    missed = [result for result in past.results if result.copy_of is None and result not in found.answers]
     if missed:
         counts["not_reached"] = len(missed)
     return counts

@@ -63,8 +63,9 @@ def test_all_decisions_of_what_was_asked(store: Store) -> None:
 
 def test_the_columns_of_an_elision(store: Store) -> None:
     replay(store, variants(["rtk:v1"]), knowledge=Knowledge(shell_reads=True), save="mine")
-    ((name, scope, settings, marker, anchor, current),) = store.query(
-        "select d.name, d.scope, d.settings ->> 'min_tokens', d.marker_bytes, a.call_id, d.is_current "
+    ((name, scope, settings, marker, anchor, current, knowledge),) = store.query(
+        "select d.name, d.scope, d.settings ->> 'min_tokens', d.marker_bytes, a.call_id, d.is_current, "
+        "d.knowledge "
         "from decision d join emission a on a.emission_key = d.anchor_key where d.action = 'elide'"
     )
     # rtk.md 1.5, written out: 900 bytes without a line end are one line
@@ -75,6 +76,7 @@ def test_the_columns_of_an_elision(store: Store) -> None:
     identity = store.query("select rtk_identity_bytes from emission where call_id = 'u3'")[0][0]
     assert marker == len(text.encode()) - len("ls:-la") + identity
     assert (name, scope, settings, anchor, current) == ("mine", "session", "200", "u2", True)
+    assert knowledge == '{"shell_reads":true}'
     # the hook is asked about shell commands alone
     assert store.query("select count(*) from decision") == [(2,)]
 
@@ -138,7 +140,7 @@ def test_any_number_of_processes_finds_and_saves_the_same(
             )
         assert told == [(1, 2), (2, 2)]
         with open_store(path) as store:
-            kept = Spool(folder).keep(store, "mine", found[-1].simulation, 0)
+            kept = Spool(folder).keep(store, "mine", found[-1].simulation, Knowledge(), 0)
             # unordered: rows stand in the order of arrival too
             saved.append(store.query("select * exclude (saved_at) from decision"))
         assert kept == len(saved[-1])
