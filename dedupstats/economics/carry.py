@@ -78,11 +78,14 @@ class ContextCost(NamedTuple):
 
 
 def exact_ratios(events: Iterable[Event], families: FamilyOf = family_of) -> list[float]:
-    """Measured tokens over those by character classes, for every result that is measured alone (5.5)."""
+    """Measured tokens over those by character classes, for every result that is measured alone (5.5).
+
+    What a copy says again was measured once.
+    """
     return [
         one.tokens / family.tokens(one.entry.counts)
         for one in singles(events)
-        if (family := families(one.asked.model)) is not None
+        if one.asked.is_billed and (family := families(one.asked.model)) is not None
     ]
 
 

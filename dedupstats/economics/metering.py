@@ -90,7 +90,8 @@ class Meter:
     def totals(self) -> list[list[float]]:
         """By piece: tokens times requests by part, requests, cost in µ$, unpriced and modelled tokens."""
         self._flush()
-        totals: list[list[float]] = self._totals.T.tolist()
+        # sums of differences leave specks below zero where there is nothing
+        totals: list[list[float]] = np.maximum(self._totals, 0.0).T.tolist()
         return totals
 
     def _flush(self) -> None:

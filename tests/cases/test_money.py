@@ -174,7 +174,7 @@ def test_09_bytes_are_not_characters(tmp_path: Path, store: Store) -> None:
     import_paths(store, [write(tmp_path / "s1.jsonl", log.rows), rtk_history], environment={})
     assert store.query("select bytes, chars, tokens from emission") == [(6, 2, 2)]
     assert store.query("select input_tokens from rtk_command") == [(1,)]
-    assert "Tokens are bytes / 4, rounded up" in " ".join(terminal.render(build_report(store)).split())
+    assert "RTK's own rows: bytes / 4, rounded up" in " ".join(terminal.render(build_report(store)).split())
 
 
 def test_10_prices_change(tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ def test_frames_and_rates_agree(store: dedupstats.Store) -> None:
     costs = dedupstats.frame(
         store, "from emission_cost join emission_repeat using (emission_key) where repeat_in_sight"
     )
-    assert tally.tokens == pytest.approx(costs["tokens"].sum())
+    # whole tokens result by result
+    assert tally.tokens == sum(map(round, costs["tokens"]))
     bytes4 = dedupstats.rates(store, all_rules=True, tokens="bytes4", tz="UTC").total.rules
     assert bytes4["repeat-in-sight"].tokens == sum(-(-size // 4) for size in repeated["bytes"])
 
