@@ -116,12 +116,14 @@ class Observed:
 
     Attributes:
         engines: One per engine that has markers, and per source that has identical repeats, by name.
+        saved_by_level: Tokens of what sound markers stand for by how they are known (`emission_cost.level`).
         rtk: RTK's own counts.
         basis: Where prices are from, with their date.
         window: What was counted.
     """
 
     engines: tuple[Markers, ...]
+    saved_by_level: dict[int, float]
     rtk: RtkRecoveries
     basis: str | None
     window: Window
@@ -190,6 +192,12 @@ left join request_cost r on r.request_key = e.request_key
 group by all order by all
 """
 
+_LEVELS = f"""
+select w.level, {exact_sum("w.tokens")}
+from observed_marker m join emission_cost w on w.emission_key = m.anchor_key
+where m.verdict = '{StubVerdict.SOUND}' group by all order by all
+"""
+
 
 def observed(store: Store, *, window: Window | None = None) -> Observed:
     """Markers that hosts and engines left in the logs, their verdicts, and what came after them.
@@ -220,6 +228,7 @@ def observed(store: Store, *, window: Window | None = None) -> Observed:
     sources = sorted({source for source, _ in rates if source != "rtk"} | counts.keys())
     return Observed(
         tuple(_markers(source, counts.get(source), rates) for source in sources),
+        dict(store.query(_LEVELS)),
         _rtk(store),
         basis(store),
         window,

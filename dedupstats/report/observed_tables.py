@@ -79,6 +79,8 @@ def notes(found: Observed) -> list[str]:
         said.append(
             "Saved: by the sound ones, the text less the marker; of the others nothing counts as saved."
         )
+        if found.saved_by_level:
+            said.append(f"Tokens of these texts: {money.known_by(found.saved_by_level)}.")
     else:
         where = "is in these logs" if found.window.is_everything else "lies in this window"
         said.append(f"No marker {where}.")
