@@ -179,6 +179,8 @@ class Request(NamedTuple):
     is_home: bool
     is_sidechain: bool
     """the three marks by which an original is told from its copies (see Emission); sidechain: in-file"""
+    assumed_write_tokens: int
+    """of `cache_write_5m_tokens`, what was written for a time that the log does not tell"""
 
 
 class Emission(NamedTuple):

@@ -115,6 +115,8 @@ class Spend:
         floor: Median first prompt of contexts, tokens; None without any.
         basis: Where prices are from, with their date.
         undated: Requests without a time: priced at the newest time known, and in no window that has an end.
+        assumed_writes: Tokens written to the cache for a time that the log does not tell: priced as if for 5
+            minutes.
         backwards: Requests with a time before that of the one before them in their context: no pause is told.
         window: What was counted.
         zone: Time zone of days.
@@ -127,6 +129,7 @@ class Spend:
     floor: float | None
     basis: str | None
     undated: int
+    assumed_writes: int
     backwards: int
     window: Window
     zone: str
@@ -168,6 +171,7 @@ def spend(
         floor=_floor(store, window),
         basis=basis(store),
         undated=undated,
+        assumed_writes=_assumed_writes(store, window),
         backwards=_backwards(store, window),
         window=window,
         zone=zone,
@@ -275,6 +279,14 @@ _FLOORLESS = (
     "and request_key not in (select request_key from request_share where kind = 'floor')"
 )
 """of a request: nothing in its prompt is known to be the fixed start"""
+
+
+def _assumed_writes(store: Store, window: Window) -> int:
+    where, values = window.where()
+    ((tokens,),) = store.query(
+        f"select coalesce(sum(assumed_write_tokens), 0)::bigint from request_cost where {where}", values
+    )
+    return int(tokens)
 
 
 def _backwards(store: Store, window: Window) -> int:

@@ -127,6 +127,11 @@ def notes(spend: Spend) -> list[str]:
         )
     if total.floorless:
         said.append(f"{floorless(total.floorless)}; shares of the rest are too high.")
+    if spend.assumed_writes:
+        said.append(
+            f"{money.tokens(spend.assumed_writes)} tokens were written to the cache for a time that the log "
+            "does not tell: priced as written for 5 minutes."
+        )
     if spend.backwards:
         said.append(
             f"{plural(spend.backwards, 'request')} with a time before that of the one before: no pause is "

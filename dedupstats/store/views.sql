@@ -69,7 +69,7 @@ select d.request_key, c.source, c.session_key, c.session_id, r.context_key, c.ki
     model.text as model, tier.text as service_tier, stop.text as stop_reason, version.text as version,
     d.input_tokens, d.cache_read_tokens, d.cache_write_5m_tokens, d.cache_write_1h_tokens,
     d.output_tokens, d.output_known, r.text_bytes, r.thinking_bytes, r.tool_input_bytes, r.calls,
-    r.hidden_thinking, r.cost_usd, d.files
+    r.hidden_thinking, r.cost_usd, r.assumed_write_tokens, d.files
 from derived.request d
 join raw.request r on r.request_key = d.request_key and r.context_key = d.context_key
 join raw.context c on c.context_key = r.context_key
@@ -195,7 +195,7 @@ select r.request_key, r.context_key, r.session_key, r.session_id, r.source, r.co
     r.project, r.model, r.ts,
     c.read_tokens + c.write_1h_tokens + c.write_5m_tokens + c.uncached_tokens as prompt_tokens,
     c.read_tokens, c.write_1h_tokens, c.write_5m_tokens, c.uncached_tokens, c.input_usd,
-    c.output_tokens, c.is_output_known, c.output_usd, c.is_modelled, c.is_expired
+    c.output_tokens, c.is_output_known, c.output_usd, c.is_modelled, c.is_expired, r.assumed_write_tokens
 from derived.request_cost c
 join request r using (request_key)
 join raw.context x on x.context_key = r.context_key;

@@ -15,6 +15,7 @@ from dedupstats.analytics.spend import Spend, spend
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.history.costs import price_list
 from dedupstats.report import terminal
+from dedupstats.report.spend_tables import notes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,8 +88,11 @@ def test_02_the_breakdown_is_smaller_than_the_total(tmp_path: Path, store: Store
         "cache_creation_input_tokens": 100,
         "cache_creation": {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 0},
     }
-    found = spent(tmp_path, store, usage).total.input
-    assert (found.tokens, found.usd) == (100, pytest.approx(100 * 6.25 / 1e6))
+    found = spent(tmp_path, store, usage)
+    assert (found.total.input.tokens, found.total.input.usd) == (100, pytest.approx(100 * 6.25 / 1e6))
+    assert found.assumed_writes == 40
+    said = "40 tokens were written to the cache for a time that the log does not tell"
+    assert any(note.startswith(said) for note in notes(found))
 
 
 def test_03_an_unknown_model(tmp_path: Path, store: Store) -> None:

@@ -93,6 +93,7 @@ class Draft:
             emissions_before: Replaces the number of emissions noted at the first row.
         """
         head = self._head if emissions_before is None else (*self._head[:6], emissions_before)
+        tokens, assumed = (_NOTHING, 0) if self.usage is None else _tokens(self.usage)
         # by position and past the constructor, as in line_up
         return tuple.__new__(
             Request,
@@ -103,7 +104,7 @@ class Draft:
                 self.tier_key,
                 self.stop_key,
                 self._version_key,
-                *(_NOTHING if self.usage is None else _tokens(self.usage)),
+                *tokens,
                 self.stop_key is not None or self._is_plausible(),
                 self.text_bytes,
                 self.thinking_bytes,
@@ -112,6 +113,7 @@ class Draft:
                 self.hidden,
                 self.cost,
                 *self._marks,
+                assumed,
             ),
         )
 
@@ -150,8 +152,12 @@ def _raise(known: Usage | CacheCreation, other: Usage | CacheCreation, names: tu
             setattr(known, name, value)
 
 
-def _tokens(usage: Usage) -> Tokens:
-    """The tokens that a request is billed for."""
+def _tokens(usage: Usage) -> tuple[Tokens, int]:
+    """The tokens that a request is billed for; and those written for 5 minutes that the log does not call so.
+
+    Without any split all are written for 5 minutes (token-economics.md 1.1): that is known, not assumed.
+    """
+    assumed = 0
     short: Whole = None
     long: Whole = None
     split, writes = usage.cache_creation, _whole(usage.cache_creation_input_tokens)
@@ -160,8 +166,10 @@ def _tokens(usage: Usage) -> Tokens:
     if writes is not None:
         # what the split does not explain was priced as the default kind ($02)
         long = long or 0
-        short = max(short or 0, writes - long)
+        rest = max(writes - long, 0)
+        assumed = max(rest - (short or 0), 0) if split is not None else 0
+        short = max(short or 0, rest)
     output = _whole(usage.output_tokens)
     found = (_whole(usage.input_tokens), _whole(usage.cache_read_input_tokens), short, long, output)
     # a request without any token does not exist: the log does not tell ($14)
-    return found if any(found) else _NOTHING
+    return (found, assumed) if any(found) else (_NOTHING, 0)

@@ -292,6 +292,8 @@ class Thread:
             is_fork=self._is_copied(at),
             is_home=self._tally.is_database,
             is_sidechain=False,
+            # no lifetime is told (token-economics.md 1.1)
+            assumed_write_tokens=tokens(usage, "cached_write_tokens") or 0,
         )
         self._records.append(request)
         return request
