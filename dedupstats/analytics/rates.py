@@ -107,7 +107,7 @@ class Rates:
     Attributes:
         by: What rows are groups of.
         key: How calls are compared: exact, or after normalising their arguments.
-        rules: Names of the rules shown, in the order of DESIGN.md section 6.
+        rules: Names of the rules shown, from the upper bounds down.
         rows: Largest first (in `unit`), then by name; periods in order of time; targets by what is repeated
             of them (`repeat-session`).
         total: All rows together.

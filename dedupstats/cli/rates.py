@@ -122,6 +122,8 @@ def _check(store: Store, window: Window) -> None:
 
 def _notes(store: Store, found: Rates) -> list[str]:
     """What a reader must know beside the figures, whatever the format."""
+    from dedupstats.analytics.faults import faults
+    from dedupstats.report.blocks import plural
     from dedupstats.report.text import count
 
     notes = []
@@ -131,12 +133,14 @@ def _notes(store: Store, found: Rates) -> list[str]:
         notes.append(f"{count(found.undated)} results have no time: {where}.")
     if any(row.partial for row in found.rows):
         notes.append(f"(part): the window holds only a part of this {found.by}.")
-    skipped = int(store.query("select coalesce(sum(records), 0) from skipped")[0][0])
-    if skipped:
-        were = "record was" if skipped == 1 else "records were"
+    met = faults(store)
+    if met.records or met.files:
+        were = "record was" if met.records == 1 else "records were"
+        unread = f" and {plural(met.files, 'file')} could not be read" if met.files else ""
         where = "" if found.window.is_everything else ", in the whole store"
         notes.append(
-            f'{count(skipped)} {were} skipped when read{where}: dedupstats sql "from skipped order by all".'
+            f"{count(met.records)} {were} skipped when read{unread}{where}: "
+            'dedupstats sql "from skipped order by all".'
         )
     if not found.total.results.results:
         notes.append("No tool result lies in this window.")

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from dedupstats.analytics.faults import faults
 from dedupstats.analytics.window import Window, zone_info
 from dedupstats.report.blocks import plural
 from dedupstats.report.model import (
@@ -46,7 +47,7 @@ def corpus(store: Store, window: Window, zone: str, tokens: int) -> Corpus:
         parameters,
     )[0]
     sources = tuple(_sources(store, window, zone))
-    skipped = int(store.query("select coalesce(sum(records), 0) from skipped")[0][0])
+    met = faults(store)
     first = min((source.first for source in sources if source.first), default=None)
     last = max((source.last for source in sources if source.last), default=None)
     sessions, subagents, projects, results, size, copies, gone = map(int, row)
@@ -59,7 +60,8 @@ def corpus(store: Store, window: Window, zone: str, tokens: int) -> Corpus:
         tokens=tokens,
         copies=copies,
         gone=gone,
-        skipped=skipped,
+        skipped=met.records,
+        unread=met.files,
         first=first,
         last=last,
         dates=span(first, last),

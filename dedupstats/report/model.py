@@ -308,6 +308,7 @@ class Corpus:
         results: Results of every class, copies not among them.
         copies: Results that stand in another file or place already, counted once.
         skipped: Records that could not be used, in the whole store.
+        unread: Files of which nothing could be read, in the whole store.
         gone: Results whose logs have vanished since they were read.
         boundaries: Points where something left the model's sight, by kind.
         notes: What a reader must know of it.
@@ -322,6 +323,7 @@ class Corpus:
     copies: int
     gone: int
     skipped: int
+    unread: int
     first: str | None
     last: str | None
     dates: str

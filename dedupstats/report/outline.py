@@ -81,7 +81,8 @@ def counted_line(report: Report) -> str:
     corpus = report.corpus
     copies = f"{plural(corpus.copies, 'copy', 'copies')} counted once" if corpus.copies else "No copies"
     skipped = plural(corpus.skipped, "record") if corpus.skipped else "no records"
-    where = " in the whole store" if report.scope.filters else ""
+    unread = f", {plural(corpus.unread, 'file')} not readable" if corpus.unread else ""
+    where = f"{unread} in the whole store" if report.scope.filters else unread
     if not corpus.results and not corpus.copies:
         return f"{skipped[0].upper()}{skipped[1:]} skipped{where}."
     return f"{copies}, {skipped} skipped{where}."

@@ -56,6 +56,8 @@ def section(report: Report) -> Section:
 def _record_notes(report: Report, unfinished: int) -> Iterator[str]:
     if unfinished:
         yield f"{plural(unfinished, 'file')} ended in an unfinished line, which waits for the next import."
+    if report.corpus.unread:
+        yield f"{plural(report.corpus.unread, 'file')} could not be read: below, without a line."
     yield from report.accounting.notes
 
 

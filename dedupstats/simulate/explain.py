@@ -136,7 +136,7 @@ class Explanation:
     weight: Weight
     """what it has in tokens, and what carrying it cost"""
     level: int
-    """how its tokens are known, 0 (measured) to 4 (bytes / 4)"""
+    """how its tokens are known, 0 to 5 (see `emission_cost.level`)"""
     requests: int
     """that carried it, or a copy of it"""
     earlier: tuple[Earlier, ...]

@@ -120,6 +120,11 @@ def test_faults_are_counted_and_named_when_asked_for(home: Path, db: str) -> Non
     assert f"  not recognised: {home}/x.json" in named
     assert f"skipped: {path}:3: not an object but list" in named
     assert ran.code == 0
+    # a file that could not be read is no record, here and in every later count
+    assert "1 record was skipped when read and 1 file could not be read: " in run("rates", "--db", db).out
+    assert "1 record skipped, 1 file not readable." in run("report", "--db", db, "--brief").out
+    page = run("report", "--db", db, "--format", "md").out
+    assert "- 1 file could not be read: below, without a line." in page
 
 
 def test_strict_refuses_what_was_skipped(home: Path, db: str) -> None:
