@@ -190,9 +190,7 @@ def _of_policy(policy: PolicyReplay) -> Iterator[str]:
         lost = plural(policy.key_lost.results, "repeat")
         said += f"; {lost} lost because the call was spelled in another way"
     if policy.policy == "rtk":
-        said += (
-            f"; {count(policy.mixed.results)} of its elisions are of commands of which RTK sees a part only"
-        )
+        said += f"; {plural(policy.mixed.results, 'elision')} of commands of which RTK sees a part only"
     yield f"{said}."
 
 
