@@ -91,7 +91,7 @@ def notes(found: Observed) -> list[str]:
         whole = "" if found.window.is_everything else ", all of it"
         said.append(
             f"RTK's own history{whole}: {text.part_of(rtk.recoveries, rtk.commands)} commands asked for "
-            f"full output (rtk proxy); {text.count(rtk.met_again)} times one of {text.count(rtk.outputs)} "
+            f"full output (rtk proxy); {plural(rtk.met_again, 'time')} one of {text.count(rtk.outputs)} "
             "recorded outputs came again."
         )
     said.append(f"{money.BASIS}: {found.basis or 'no prices yet'}.")
