@@ -77,7 +77,7 @@ class Decision(NamedTuple):
     anchor: int | None
     """`seq` of the emission that the marker speaks of"""
     marker: str | None
-    """what is shown instead, to the byte; empty for bounds, whose markers cost nothing"""
+    """what is shown instead, to the byte; empty for bounds, whose markers have no text"""
     shown_bytes: int | None
     """of the marker; None: the result as it is (show), or a size that is not known (shorten)"""
 

@@ -90,10 +90,11 @@ def notes(found: Observed) -> list[str]:
     said += [sentence for one in found.engines if (sentence := _expected(one))]
     rtk = found.rtk
     if rtk.commands:
+        whole = "" if found.window.is_everything else ", all of it"
         said.append(
-            f"RTK's own history: {text.part_of(rtk.recoveries, rtk.commands)} commands asked for full output "
-            f"(rtk proxy); {text.count(rtk.met_again)} times one of {text.count(rtk.outputs)} recorded "
-            "outputs came again."
+            f"RTK's own history{whole}: {text.part_of(rtk.recoveries, rtk.commands)} commands asked for "
+            f"full output (rtk proxy); {plural(rtk.met_again, 'time')} one of {text.count(rtk.outputs)} "
+            "recorded outputs came again."
         )
     said.append(f"{money.BASIS}: {found.basis or 'no prices yet'}.")
     return said

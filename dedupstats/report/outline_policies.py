@@ -34,7 +34,7 @@ def _policies(replay: Replay) -> Section:
         "engine": f"Every revision under every preset. {saved_of(replay)}",
         "what-if": "With another ledger or reach than their hosts give them.",
         "reference": (
-            "References, nobody's code; their markers cost nothing. `ceiling` elides every call that the "
+            "References, nobody's code; their markers have no text. `ceiling` elides every call that the "
             "session made before, failures too, and no other: it bounds engines that know calls, not those "
             "that know bytes. `safe` takes no shell command for one that only reads; RTK, which sees nothing "
             "else, is judged with those that do."

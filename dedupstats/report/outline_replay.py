@@ -44,7 +44,7 @@ def headlines(report: Report) -> Table:
 
 def saved_of(replay: Replay) -> str:
     """What the percentages are of."""
-    rule = "" if replay.tokens == "ladder" else " (bytes / 4, rounded up)"
+    rule = _rule(replay)
     saved = "Saved: true elisions less their markers, "
     return (
         f"{saved}tokens of {count(replay.results.tokens)} in all{rule}; and what carrying those would have "
@@ -52,6 +52,11 @@ def saved_of(replay: Replay) -> str:
         if is_costed(replay)
         else f"{saved}of {count(replay.results.tokens)} tokens in all{rule}."
     )
+
+
+def _rule(replay: Replay) -> str:
+    """How tokens are counted, where not as they are known best."""
+    return "" if replay.tokens == "ladder" else " (bytes / 4, rounded up)"
 
 
 def is_costed(replay: Replay) -> bool:
@@ -95,7 +100,7 @@ def first_lines(replay: Replay) -> Table:
         )
         for policy in replay.headlines
     ]
-    whole = f"of {count(replay.results.tokens)} tokens"
+    whole = f"of {count(replay.results.tokens)} tokens{_rule(replay)}"
     return Table(
         f"Saved, true ones less their markers: {whole}{', and of the input cost' if with_usd else ''}.",
         columns("", "untrue", "tokens saved", *(("input cost",) if with_usd else ())),
@@ -190,9 +195,7 @@ def _of_policy(policy: PolicyReplay) -> Iterator[str]:
         lost = plural(policy.key_lost.results, "repeat")
         said += f"; {lost} lost because the call was spelled in another way"
     if policy.policy == "rtk":
-        said += (
-            f"; {count(policy.mixed.results)} of its elisions are of commands of which RTK sees a part only"
-        )
+        said += f"; {plural(policy.mixed.results, 'elision')} of commands of which RTK sees a part only"
     yield f"{said}."
 
 

@@ -9,6 +9,7 @@ from dedupstats.analytics.rates import RULES, share
 from dedupstats.analytics.tallies import FLOOR_BYTES, Tally
 from dedupstats.economics.tokens import Level
 from dedupstats.report import money, text
+from dedupstats.report.blocks import plural
 from dedupstats.report.scope import filters, in_words, period
 from dedupstats.report.tables import Column, Table
 from dedupstats.report.targets import is_path, short_targets
@@ -126,6 +127,12 @@ def _beside_figures(rates: Rates) -> list[str]:
     return [*_known(rates), *money.left_out(rates.total.results.worth)]
 
 
+def _unsaid(rates: Rates, said: list[str]) -> list[str]:
+    """Of some notes those that the table of groups, which stands first, does not say already."""
+    before = _beside_figures(rates)
+    return [note for note in said if note not in before]
+
+
 def unit_notes(rates: Rates) -> list[str]:
     """What must stand beside figures in units: how tokens are known, what shares are of, what is left out."""
     return [*_known(rates), *(cost_notes(rates) if rates.tokens == "ladder" else ())]
@@ -205,22 +212,22 @@ def _group_name(row: Row) -> str:
 
 
 def _class_notes(row: Row) -> list[str]:
-    named = [(row.errors, "errors")] + [
-        (row.by_class[kind], word)
-        for kind, word in (
-            ("image", "images"),
-            ("empty", "empty"),
-            ("stub", "stubs of the host"),
-            ("spilled", "spilled to a file"),
-            ("masked", "masked"),
+    named = [(row.errors, "error", "errors")] + [
+        (row.by_class[kind], one, many)
+        for kind, one, many in (
+            ("image", "image", "images"),
+            ("empty", "empty", "empty"),
+            ("stub", "stub of the host", "stubs of the host"),
+            ("spilled", "spilled to a file", "spilled to a file"),
+            ("masked", "masked", "masked"),
         )
     ]
-    told = [f"{text.count(tally.results)} {word}" for tally, word in named if tally.results]
+    told = [plural(tally.results, one, many) for tally, one, many in named if tally.results]
     notes = []
     if told:
         notes.append(f"Counted, and never a repeat: {', '.join(told)}.")
     if row.copies.results:
-        copies = f"{text.count(row.copies.results)} copies ({text.size(row.copies.bytes)})"
+        copies = f"{plural(row.copies.results, 'copy', 'copies')} ({text.size(row.copies.bytes)})"
         notes.append(f"Not counted again: {copies} that another session or file holds too.")
     return notes
 
@@ -240,9 +247,9 @@ def _totals(rates: Rates) -> Table:
             )
         )
     denominators = (
-        f"100 % are all {text.count(total.results.results)} results, {text.size(total.results.bytes)}, "
-        f"{text.count(round(total.results.tokens))} tokens; from {FLOOR_BYTES} B: bytes of the "
-        f"{text.count(total.floor.results)} results of at least {FLOOR_BYTES} bytes, "
+        f"100 % are all {plural(total.results.results, 'result')}, {text.size(total.results.bytes)}, "
+        f"{plural(round(total.results.tokens), 'token')}; from {FLOOR_BYTES} B: bytes of the "
+        f"{plural(total.floor.results, 'result')} of at least {FLOOR_BYTES} bytes, "
         f"{text.size(total.floor.bytes)}."
     )
     return Table(
@@ -257,8 +264,8 @@ def _totals(rates: Rates) -> Table:
         rows=rows,
         notes=(
             denominators,
-            *_known(rates),
-            *(cost_notes(rates) if rates.tokens == "ladder" and is_without_cost(rates) else ()),
+            *_unsaid(rates, _known(rates)),
+            *_unsaid(rates, cost_notes(rates) if rates.tokens == "ladder" and is_without_cost(rates) else []),
             *(_rule_note(rates, name) for name in rates.rules),
         ),
     )
@@ -288,7 +295,7 @@ def _costs(rates: Rates) -> Table:
         ),
         rows=[row(name, rates.total.rules[name]) for name in rates.rules],
         total=row("all results", rates.total.results),
-        notes=tuple(cost_notes(rates)),
+        notes=tuple(_unsaid(rates, cost_notes(rates))),
     )
 
 

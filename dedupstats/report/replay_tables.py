@@ -65,7 +65,8 @@ def notes(found: Replays, *units: Unit) -> list[str]:
     if simulation.scope == "history":
         told.append("Scope history: one process of each engine lived through all sessions, in order of time.")
     told += _about_rtk(found)
-    told += [f"Left out: {why_refused(source)}." for source in found.refused]
+    whole = "" if found.window.is_everything else ", of the whole store"
+    told += [f"Left out{whole}: {why_refused(source)}." for source in found.refused]
     told += found.unmet
     return told
 
@@ -88,8 +89,8 @@ def _about_rtk(found: Replays) -> Iterator[str]:
         mixed = claimed(score.mixed)
         if mixed.results:
             yield (
-                f"{variant.label}: {text.count(mixed.results)} of its elisions are of commands of which its "
-                f"hook would see a part of the output only, {text.count(untrue(score.mixed).results)} untrue."
+                f"{variant.label}: {plural(mixed.results, 'elision')} of commands of which its hook would "
+                f"see a part of the output only, {text.count(untrue(score.mixed).results)} untrue."
             )
 
 

@@ -94,11 +94,14 @@ def _parts(spend: Spend, extra_notes: Iterable[str]) -> Table:
 def notes(spend: Spend) -> list[str]:
     """What a reader must know beside the figures."""
     total, carrying = spend.total, spend.carrying
+    prices = f"{money.BASIS}: {spend.basis or 'no prices yet'}."
+    if not total.requests:
+        return [prices]
     share = "list price" if total.input.priced_tokens else "tokens, as nothing has a price"
-    requests = text.count(total.requests)
+    requests = plural(total.requests, "request")
     answers = f"{money.tokens(total.output_tokens)} tokens{_estimated(total)}"
     said = [
-        f"{requests} requests. {money.SENT}; share: of the {share}.",
+        f"{requests}. {money.SENT}; share: of the {share}.",
         f"Answers, beside it: {answers}, {money.usd(paid_answers(total))}.",
     ]
     if total.expired:
@@ -139,7 +142,7 @@ def notes(spend: Spend) -> list[str]:
         )
     if spend.undated:
         said.append(f"Without a time, so priced at the newest one known: {plural(spend.undated, 'request')}.")
-    said.append(f"{money.BASIS}: {spend.basis or 'no prices yet'}.")
+    said.append(prices)
     return said
 
 

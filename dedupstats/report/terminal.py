@@ -35,6 +35,8 @@ _WIDTH = 80
 _NARROWEST = 40
 _NARROWEST_NAME = 16
 _NARROWEST_NOTE = 18
+_FOLDED = 8
+"""cells that the ends of three lines may leave empty"""
 _SHORT_TOOLS = 4
 _TERM_WIDTH = 18
 _DEMO = "dedupstats demo: made-up logs from sample_data/, not yours. Nothing leaves this machine."
@@ -287,8 +289,11 @@ def _heading(title: str) -> str:
 
 
 def _cut(name: str, room: int) -> str:
-    """A name cut in its middle to so many cells of the terminal; the other formats have it whole."""
-    if cell_len(name) <= room:
+    """A name cut in its middle to so many cells of the terminal; the other formats have it whole.
+
+    Words that three lines hold are left to be folded: what is cut out may be what tells two rows apart.
+    """
+    if cell_len(name) <= room or (" " in name and cell_len(name) <= 3 * room - _FOLDED):
         return name
     head = set_cell_size(name, (room - 1) // 2).rstrip()
     tail = set_cell_size(name[::-1], room - 1 - cell_len(head)).rstrip()[::-1]

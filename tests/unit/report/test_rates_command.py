@@ -83,3 +83,28 @@ def test_a_window_that_ends_before_it_begins_is_wrong_use(sample_store: Path) ->
         assert "--since 2026-11-10 is not before --until 2026-11-08" in ran.err
     one_day = run("rates", "--db", str(sample_store), "--since", "2026-11-09", "--until", "2026-11-09")
     assert one_day.code == 0
+
+
+@pytest.mark.parametrize("unit", ["tokens", "sent", "usd", "share"])
+def test_how_tokens_are_known_is_said_once(sample_store: Path, unit: str) -> None:
+    said = " ".join(run("rates", "--db", str(sample_store), "--unit", unit).out.split())
+    assert said.count("Tokens: 40.1 % measured") == 1
+
+
+def test_counts_of_the_whole_store_are_called_so_in_a_window(sample_store: Path) -> None:
+    def words(*asked: str) -> str:
+        return " ".join(run(*asked, "--db", str(sample_store)).out.split())
+
+    claude = ("--agent", "claude-code")
+    assert "RTK's own history: " in words("observed")
+    assert "RTK's own history, all of it: " in words("observed", *claude)
+    policy = ("simulate", "--policy", "keep-all")
+    assert "Left out: RTK holds no text" in words(*policy)
+    assert "Left out, of the whole store: RTK holds no text" in words(*policy, *claude)
+    # the one request without a time is of docker-agent
+    assert "Without a time, so priced at the newest one known: 1 request." in words("spend")
+    assert "Without a time" not in words("spend", *claude)
+    # where nothing lies in the window there is nothing to tell of it
+    nothing = words("spend", "--until", "2020-01-01")
+    assert "0 requests" not in nothing
+    assert nothing.endswith("No request lies in this window.")

@@ -345,3 +345,21 @@ def test_the_ladder_of_rtk_only_goes_down(sample_report: Report) -> None:
     assert [row[0].split(":")[0] for row in beside.rows if "reads" in row[0]] == ["reads alone"]
     # rtk.md: `rtk proxy` and `rtk bypass`
     assert any("Counted apart: 9 runs" in note for note in section.notes)
+
+
+def test_no_two_rows_of_a_narrow_table_are_cut_to_the_same_name(sample_store: Path) -> None:
+    with open_store(sample_store, read_only=True) as store:
+        report = build(store, window=Window(zone="UTC"))
+
+    lines = terminal.render(report, width=80).splitlines()
+    assert "docker-agent v1, as its        9     8       1  1,886 (6.2 %)     $0.013 (0.5 %)" in lines
+    assert not [line for line in lines if line.startswith("docker-agen…")]
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_the_first_screen_says_when_tokens_are_bytes_by_four(sample_store: Path) -> None:
+    with open_store(sample_store, read_only=True) as store:
+        report = build(store, window=Window(zone="UTC"), tokens="bytes4")
+
+    said = " ".join(terminal.short(report).split())
+    assert "Saved, true ones less their markers: of 30,200 tokens (bytes / 4, rounded up)." in said
