@@ -298,7 +298,8 @@ def parse_overrides(text: str, name: str = "prices") -> tuple[Override, ...]:
     """
     try:
         tables = tomllib.loads(text).get("price", [])
-    except tomllib.TOMLDecodeError as error:
+    # numbers that are too long and brackets that are too many have errors of their own
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no TOML: {error}", "see `[[price]]` in docs/REFERENCE.md") from error
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{name}: `price` must be tables", "begin each with [[price]]")

@@ -184,6 +184,8 @@ def test_own_prices_go_before_the_list_and_are_in_its_stamp() -> None:
     ("text", "message"),
     [
         ("[[price]", "no TOML"),
+        ("price = " + "9" * 5_000, "no TOML"),
+        ("price = " + "[" * 5_000, "no TOML"),
         ("price = 3", "must be tables"),
         ("[[price]]\ninput = 1\noutput = 1", "no model"),
         ('[[price]]\nmodel = "m"\noutput = 1', "no input"),
