@@ -271,6 +271,7 @@ _RATES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 DEAREST = 1_000_000
 """USD per million tokens that a price may be: sums of what it makes stay exact"""
 _MEMBERS = {"model", "from", "above", *_RATES}
+_STEP = {"tokens", *_RATES}
 
 
 def parse_overrides(text: str, name: str = "prices") -> tuple[Override, ...]:
@@ -284,7 +285,7 @@ def parse_overrides(text: str, name: str = "prices") -> tuple[Override, ...]:
         name: What it is called in messages.
 
     Raises:
-        UsageError: It is no TOML, or a table lacks or misspells something.
+        UsageError: It is no TOML, a table lacks or misspells something, or two say the same.
 
     Example:
         >>> own = parse_overrides('''
@@ -297,18 +298,36 @@ def parse_overrides(text: str, name: str = "prices") -> tuple[Override, ...]:
         5.0
     """
     try:
-        tables = tomllib.loads(text).get("price", [])
-    except tomllib.TOMLDecodeError as error:
+        given = tomllib.loads(text)
+    # numbers that are too long and brackets that are too many have errors of their own
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no TOML: {error}", "see `[[price]]` in docs/REFERENCE.md") from error
+    tables = given.pop("price", [])
+    # a misspelt name would leave the list's prices in force without a word
+    _refuse_unknown(given, set(), name, "begin each price with [[price]]")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{name}: `price` must be tables", "begin each with [[price]]")
-    return tuple(_override(table, f"{name}: price {number}") for number, table in enumerate(tables, start=1))
+    found: dict[tuple[str, date | None], Override] = {}
+    for number, table in enumerate(tables, start=1):
+        own = _override(table, f"{name}: price {number}")
+        key = own.model.lower(), own.begins
+        if key in found:
+            since = f" from {own.begins}" if own.begins else ""
+            raise UsageError(
+                f"{name}: price {number} is another one of {own.model}{since}",
+                "leave one out, or give it a `from`",
+            )
+        found[key] = own
+    return tuple(found.values())
+
+
+def _refuse_unknown(table: dict[str, Any], known: set[str], where: str, hint: str) -> None:
+    if unknown := sorted(table.keys() - known):
+        raise UsageError(f"{where}: unknown {', '.join(unknown)}", hint)
 
 
 def _override(table: dict[str, Any], where: str) -> Override:
-    unknown = sorted(table.keys() - _MEMBERS)
-    if unknown:
-        raise UsageError(f"{where}: unknown {', '.join(unknown)}", f"known are {', '.join(sorted(_MEMBERS))}")
+    _refuse_unknown(table, _MEMBERS, where, f"known are {', '.join(sorted(_MEMBERS))}")
     model, begins = table.get("model"), table.get("from")
     if not isinstance(model, str) or not model:
         raise UsageError(f"{where}: no model", 'add model = "the id in the log"')
@@ -320,11 +339,14 @@ def _override(table: dict[str, Any], where: str) -> Override:
     above = table.get("above", [])
     if not isinstance(above, list):
         raise UsageError(f"{where}: `above` must be tables", "begin each with [[price.above]]")
-    sized = []
+    sized: list[tuple[int, Rates]] = []
     for step in above:
         size = step.get("tokens") if isinstance(step, dict) else None
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise UsageError(f"{where}: `above` without tokens", "add tokens = 200000")
+        _refuse_unknown(step, _STEP, f"{where}: `above`", f"known are {', '.join(sorted(_STEP))}")
+        if size in dict(sized):
+            raise UsageError(f"{where}: two `above` with {size} tokens", "leave one out")
         sized.append((size, _own_rates(step, where)))
     sized.sort()
     return Override(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.collector import collector_off
@@ -22,7 +21,7 @@ from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
 from dedupstats.errors import UsageError
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
-from dedupstats.paths import plain_file
+from dedupstats.paths import expanded, plain_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +57,7 @@ def price_list(environment: Mapping[str, str] | None = None) -> Prices:
     environment = os.environ if environment is None else environment
     named = environment.get(VARIABLE)
     if named:
-        path = Path(named).expanduser()
+        path = expanded(named)
     else:
         from platformdirs import user_config_path
 

@@ -65,7 +65,8 @@ def read_tools(path: Path) -> dict[str, Said]:
             given = tomllib.load(file)
     except OSError as error:
         raise DedupstatsError(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    # no UTF-8, no TOML, a number that is too long; brackets that are too many
+    except (ValueError, RecursionError) as error:
         raise DedupstatsError(f"{path} is no TOML: {error}", f"it wants {_FORM}") from error
     tools = given.pop("tools", {})
     if given or not isinstance(tools, dict):

@@ -57,7 +57,7 @@ def _configured_path(config: Path) -> str | None:
     """`[tracking] database_path`; None if the file has none or RTK could not read it either."""
     try:
         tracking = tomllib.loads(config.read_text("utf-8")).get("tracking")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     path = tracking.get("database_path") if isinstance(tracking, dict) else None
     return path if isinstance(path, str) and path else None

@@ -180,10 +180,17 @@ def test_own_prices_go_before_the_list_and_are_in_its_stamp() -> None:
     assert parse_overrides(OWN)[2].begins == date(2026, 4, 1)
 
 
+FROM = '[[price]]\nmodel = "m"\nfrom = 2026-04-01\ninput = 1\noutput = 1'
+STEP = "[[price.above]]\ntokens = 5\ninput = 2\noutput = 2"
+ABOVE = f'[[price]]\nmodel = "m"\ninput = 1\noutput = 1\n{STEP}'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[[price]", "no TOML"),
+        ("price = " + "9" * 5_000, "no TOML"),
+        ("price = " + "[" * 5_000, "no TOML"),
         ("price = 3", "must be tables"),
         ("[[price]]\ninput = 1\noutput = 1", "no model"),
         ('[[price]]\nmodel = "m"\noutput = 1', "no input"),
@@ -194,6 +201,12 @@ def test_own_prices_go_before_the_list_and_are_in_its_stamp() -> None:
         ('[[price]]\nmodel = "m"\ninput = 1\noutput = 1\nfrom = "x"', "no date"),
         ('[[price]]\nmodel = "m"\ninput = 1\noutput = 1\nabove = 3', "above` must be"),
         ('[[price]]\nmodel = "m"\ninput = 1\noutput = 1\n[[price.above]]\ninput = 1', "without tokens"),
+        # what is misspelt, or said twice, would leave other prices in force without a word
+        ('[[prices]]\nmodel = "m"\ninput = 1\noutput = 1', "unknown prices"),
+        (f"{ABOVE}\nread = 1", "price 1: `above`: unknown read"),
+        (f"{ABOVE}\n{STEP}", "two `above` with 5 tokens"),
+        (ABOVE + "\n" + ABOVE.replace('"m"', '"M"'), "price 2 is another one of M"),
+        (f"{FROM}\n{FROM}", "price 2 is another one of m from 2026-04-01"),
     ],
 )
 def test_bad_prices_are_refused_by_place(text: str, message: str) -> None:

@@ -141,6 +141,8 @@ def test_prices_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="no UTF-8"):
         price_list({"DEDUPSTATS_PRICES": str(tmp_path / "bad.toml")})
+    with pytest.raises(UsageError, match="no home folder ~nobody-of-that-name"):
+        price_list({"DEDUPSTATS_PRICES": "~nobody-of-that-name/prices.toml"})
 
 
 def test_an_empty_store(store: Store) -> None:

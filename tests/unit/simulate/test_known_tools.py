@@ -66,7 +66,9 @@ def test_what_a_file_may_not_say(tmp_path: Path, text: str) -> None:
         read_tools(path)
 
 
-@pytest.mark.parametrize("content", [b"[tools", b"\xff\xfe", None])
+@pytest.mark.parametrize(
+    "content", [b"[tools", b"\xff\xfe", b"x = " + b"9" * 5_000, b"x = " + b"[" * 5_000, None]
+)
 def test_what_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "tools.toml"
     if content is not None:

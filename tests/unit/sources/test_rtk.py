@@ -509,7 +509,15 @@ def test_the_configuration_may_lie_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"[tracking\n", b"\xff", b"tracking = 1\n", b"[tracking]\ndatabase_path = 7\n", b""]
+    "text",
+    [
+        b"[tracking\n",
+        b"\xff",
+        b"tracking = 1\n",
+        b"[tracking]\ndatabase_path = 7\n",
+        b"",
+        b"x = " + b"[" * 5_000,
+    ],
 )
 def test_a_configuration_without_a_path(tmp_path: Path, text: bytes) -> None:
     (tmp_path / ".config/rtk").mkdir(parents=True)
