@@ -143,7 +143,8 @@ _SIXES = {
     "floor_": "those of at least the floor: the denominator for the columns with `_floor_`",
     "errors_": "those with the error flag, whatever their class",
     "copies_": (
-        "what a resume, fork or branch wrote once more; its `sent` and `usd` are those of its original too"
+        "what a resume, fork or branch wrote once more; what was sent of it is in the figures of its "
+        "original: `sent`, `usd` and `share_of_input` are empty"
     ),
     "CLASS_": "those of a class: text, truncated, image, empty, stub, spilled, masked",
     "RULE_": "repeats by a rule, its name with `_` (`repeat_in_sight_bytes`)",

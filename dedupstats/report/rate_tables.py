@@ -430,7 +430,11 @@ def _flat_row(rates: Rates, row: Row) -> tuple[Any, ...]:
     if rates.by in _PERIODS:
         cells += [row.begins.isoformat() if row.begins else None, row.partial]
     cells += [*_numbers(rates, row.results), *_details(rates, row.results)]
-    for tally in (row.repeatable, row.floor, row.errors, row.copies, *row.by_class.values()):
+    for tally in (row.repeatable, row.floor, row.errors):
+        cells += _numbers(rates, tally)
+    # what copies were sent is in the figures of their originals: nothing, not $0, is theirs
+    cells += [row.copies.results, row.copies.bytes, row.copies.tokens, None, None, None]
+    for tally in row.by_class.values():
         cells += _numbers(rates, tally)
     for name in rates.rules:
         repeats = row.rules[name]
@@ -471,6 +475,7 @@ def _row_members(rates: Rates, row: Row) -> dict[str, Any]:
             members[name] = _tally_members(rates, value)
         elif isinstance(value, dict):
             members[name] = {key: _tally_members(rates, tally) for key, tally in value.items()}
+    members["copies"] |= {"sent": None, "usd": None, "share_of_input": None}
     for name in row.rules:
         members["rules"][name] |= _shares(rates, row.rules[name], row.results)
         members["rules_floor"][name] |= _shares(rates, row.rules_floor[name], row.floor)

@@ -108,3 +108,12 @@ def test_counts_of_the_whole_store_are_called_so_in_a_window(sample_store: Path)
     nothing = words("spend", "--until", "2020-01-01")
     assert "0 requests" not in nothing
     assert nothing.endswith("No request lies in this window.")
+
+
+def test_what_copies_were_sent_is_never_zero(sample_store: Path) -> None:
+    database = str(sample_store)
+    rows = list(csv.DictReader(io.StringIO(run("rates", "--db", database, "--format", "csv").out)))
+    assert sum(int(row["copies_results"]) for row in rows) == 33
+    assert {row[f"copies_{end}"] for row in rows for end in ("sent", "usd", "share_of_input")} == {""}
+    total = json.loads(run("rates", "--db", database, "--format", "json").out)["total"]["copies"]
+    assert (total["results"], total["sent"], total["usd"], total["share_of_input"]) == (33, None, None, None)
