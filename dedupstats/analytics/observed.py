@@ -144,25 +144,23 @@ placed as (
     asof left join numbered n on n.context_key = e.context_key and n.emissions_before <= e.ordinal
     where e.target_sha64 is not null
 ),
+next as (
+    -- the first of all that qualify tells: the others come later still, behind more edits and boundaries
+    select *,
+        min(ordinal) over (partition by context_key, tool, fetched order by number
+            range between 1 following and {WITHIN} following) as fetched_at,
+        min(ordinal) filter (read_only <> 'yes') over (partition by context_key, target_sha64 order by ordinal
+            rows between 1 following and unbounded following) as edited_at
+    from placed
+),
 judged as (
     select p.*, m.engine is not null as is_marker,
         -- shell commands that are seen to only read are the control of RTK's
         coalesce(m.engine, case when p.read_only = 'yes' then p.source else 'rtk' end) as engine,
-        exists (
-            select 1 from placed later
-            where later.context_key = p.context_key and later.ordinal > p.ordinal
-                and later.tool = p.tool and later.fetched = p.fetched
-                and later.number - p.number between 1 and {WITHIN}
-                and (p.left_at is null or later.ordinal < p.left_at)
-                and not exists (
-                    -- behind an edit of the target, reading it again is no rebound
-                    select 1 from placed edit
-                    where edit.context_key = p.context_key and edit.target_sha64 = p.target_sha64
-                        and edit.ordinal > p.ordinal and edit.ordinal < later.ordinal
-                        and edit.read_only <> 'yes'
-                )
-        ) as is_again
-    from placed p
+        p.fetched_at is not null and (p.left_at is null or p.fetched_at < p.left_at)
+            -- behind an edit of the target, reading it again is no rebound
+            and (p.edited_at is null or p.edited_at >= p.fetched_at) as is_again
+    from next p
     left join observed_marker m using (emission_key)
     left join emission_repeat r using (emission_key)
     where not p.is_copy

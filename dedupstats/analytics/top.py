@@ -87,9 +87,19 @@ with life as (
 )
 """
 
-_DEAREST = """
-select e.emission_key, e.tool, e.target, e.project, e.session_id, e.ts, e.bytes, e.tokens, c.tokens, c.level,
-    l.requests, l.carried, case when l.unpriced < l.carried or l.carried = 0 then l.usd end,
+_DEAREST = """,
+dearest as materialized (
+    select e.*, c.tokens as size, c.level, l.requests, l.carried, l.usd, l.unpriced
+    from emission e
+    join emission_cost c using (emission_key)
+    join life l using (emission_key)
+    where not e.is_copy and {where}
+    order by l.usd desc, l.carried desc, e.emission_key
+    limit $limit
+)
+-- what came later is looked for behind these alone: behind all results it takes the square of a context
+select e.emission_key, e.tool, e.target, e.project, e.session_id, e.ts, e.bytes, e.tokens, e.size, e.level,
+    e.requests, e.carried, case when e.unpriced < e.carried or e.carried = 0 then e.usd end,
     (
         select max(case when later.call_key = e.call_key then 'same call' else 'same target' end)
         from emission later
@@ -97,12 +107,8 @@ select e.emission_key, e.tool, e.target, e.project, e.session_id, e.ts, e.bytes,
             and (e.left_at is null or later.ordinal < e.left_at)
             and (later.call_key = e.call_key or later.target_sha64 = e.target_sha64)
     )
-from emission e
-join emission_cost c using (emission_key)
-join life l using (emission_key)
-where not e.is_copy and {where}
-order by l.usd desc, l.carried desc, e.emission_key
-limit $limit
+from dearest e
+order by e.usd desc, e.carried desc, e.emission_key
 """
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from support import docker_agent
 from support.claude import Transcript, of, records
 
+from dedupstats import Store, import_paths, open_store
+from dedupstats.analytics.observed import observed
+from dedupstats.analytics.top import top
 from dedupstats.model import Boundary, Emission, Ignored, Skipped, Turn
 from dedupstats.report import text
 from dedupstats.sources import base, lines
@@ -164,3 +168,40 @@ def test_companions_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert of(Ignored, found) == [Ignored(str(folder / "journal.jsonl"), "workflow journal", 3)]
     assert [record.reason for record in of(Skipped, found)] == ["cannot be read: longer than 2000 bytes"]
     assert len(of(Emission, found)) == 2
+
+
+def test_one_file_that_is_read_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Transcript()
+    made.user("hi")
+    for number in range(MANY):
+        made.read(f"t{number}", "a", "x" * 300, f"m{number * 2 // MANY}")
+    with open_store(":memory:") as store:
+        import_paths(store, [made.write(tmp_path / "s1.jsonl")], environment={})
+        for command in (top, observed):
+            assert most_rows(store, command, monkeypatch) <= 20 * MANY, command
+
+
+def most_rows(store: Store, command: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The most rows that any step of any query puts out; versions of DuckDB differ in the word for it."""
+    query = Store.query
+    asked: list[tuple[Any, ...]] = []
+
+    def noted(self: Store, *said: Any) -> Any:
+        asked.append(said)
+        return query(self, *said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "query", noted)
+        command(store)
+    plans = [
+        query(store, f"explain (analyze, format json) {text}", *values)[0][1]
+        for text, *values in asked
+        if text.split()[0] in {"select", "with"}
+    ]
+    assert plans
+    rows = [
+        int(rows)
+        for plan in plans
+        for rows in re.findall(r'"(?:intermediate_rows|operator_cardinality)": (\d+)', plan)
+    ]
+    return max(rows)
