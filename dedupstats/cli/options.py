@@ -173,15 +173,23 @@ def reprice(db: Path | None) -> None:
         StoreError: It cannot be opened, or must be written and cannot.
         UsageError: Prices of your own cannot be read.
     """
+    from dedupstats.errors import StoreError
     from dedupstats.history.costs import is_priced, price_list, settle_costs
     from dedupstats.store import open_store
 
     prices = price_list()
     with open_store(db, read_only=True) as store:
         is_fresh = is_priced(store, prices) or not store.query("select 1 from unit limit 1")
-    if not is_fresh:
+    if is_fresh:
+        return
+    try:
         with open_store(db) as store, store.transaction():
             settle_costs(store, prices)
+    except StoreError as error:
+        raise StoreError(
+            f"the figures are of other prices or an older program and cannot be made anew: {error.message}",
+            error.hint,
+        ) from error
 
 
 @contextmanager

@@ -127,6 +127,25 @@ def test_x01_another_process_has_the_store_open(
         assert store.query("select count(*) from emission") == [(12,)]
 
 
+@pytest.mark.parametrize("command", ["rates", "spend", "top", "simulate", "observed"])
+def test_prices_have_changed_and_the_store_cannot_be_written(
+    logs: Path, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A command that only reads says why it wants to write; what needs no prices still answers."""
+    run("import", str(logs), "--db", str(db))
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: access(path, mode) and not (mode == os.W_OK and Path(path) == db)
+    )
+    assert run(command, "--db", str(db)).code == 0
+    own = tmp_path / "prices.toml"
+    own.write_text('[[price]]\nmodel = "m"\ninput = 1\noutput = 1\n')
+    monkeypatch.setenv("DEDUPSTATS_PRICES", str(own))
+    refused(run(command, "--db", str(db)), "figures are of other prices", f"{db} is not writable")
+    assert run("sql", "from session", "--db", str(db)).code == 0
+    assert run("report", "--db", str(db)).code == 0
+
+
 _KILLED = """
     import os, signal, sys
     from dedupstats import import_paths, open_store
