@@ -114,7 +114,8 @@ class Spend:
         carrying: Of the tool results in the same window.
         floor: Median first prompt of contexts, tokens; None without any.
         basis: Where prices are from, with their date.
-        undated: Requests without a time: priced at the newest time known, and in no window that has an end.
+        undated: Requests without a time: priced at the newest time known, and left out of a window with a
+            beginning or an end.
         backwards: Requests with a time before that of the one before them in their context: no pause is told.
         window: What was counted.
         zone: Time zone of days.
@@ -159,7 +160,8 @@ def spend(
     zone_info(zone)
     rows = _rows(store, window, _group(by, zone))
     named = [replace(row, group=_label(key, by)) for key, row in rows.items()]
-    ((undated,),) = store.query("select count(*) from request_cost where ts is null")
+    where, values = replace(window, since=None, until=None).where()
+    ((undated,),) = store.query(f"select count(*) from request_cost where ts is null and {where}", values)
     return Spend(
         by=by,
         rows=() if by is None else tuple(sorted(_merged(named), key=_by_name if by == "day" else _dearest)),
