@@ -114,7 +114,7 @@ class Spend:
         carrying: Of the tool results in the same window.
         floor: Median first prompt of contexts, tokens; None without any.
         basis: Where prices are from, with their date.
-        undated: Requests without a time: priced at the newest time known, and in no window that has a
+        undated: Requests without a time: priced at the newest time known, and left out of a window with a
             beginning or an end.
         assumed_writes: Tokens written to the cache for a time that the log does not tell: priced as if for 5
             minutes.
@@ -163,7 +163,7 @@ def spend(
     zone_info(zone)
     rows = _rows(store, window, _group(by, zone))
     named = [replace(row, group=_label(key, by)) for key, row in rows.items()]
-    where, values = window.where()
+    where, values = replace(window, since=None, until=None).where()
     ((undated,),) = store.query(f"select count(*) from request_cost where ts is null and {where}", values)
     return Spend(
         by=by,

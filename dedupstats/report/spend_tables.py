@@ -141,7 +141,9 @@ def notes(spend: Spend) -> list[str]:
             "told there."
         )
     if spend.undated:
-        said.append(f"Without a time, so priced at the newest one known: {plural(spend.undated, 'request')}.")
+        is_cut = spend.window.since is not None or spend.window.until is not None
+        so = "left out" if is_cut else "priced at the newest one known"
+        said.append(f"Without a time, so {so}: {plural(spend.undated, 'request')}.")
     said.append(prices)
     return said
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dedupstats.errors import DedupstatsError
 from dedupstats.simulate.replay import Replay
 from dedupstats.simulate.run import begun
 from dedupstats.simulate.timeline import Timeline
@@ -66,6 +68,7 @@ def simulate_in_processes(
 
     Raises:
         StoreError: Another process cannot open the store.
+        DedupstatsError: One of the processes was ended before its work was done.
     """
     timeline = job.timeline(store)
     found = begun(timeline, "session", job.tokens, job.variants)
@@ -85,6 +88,11 @@ def simulate_in_processes(
                     mine.add(theirs)
                 if progress is not None:
                     progress(number, len(stretches))
+        except BrokenProcessPool as error:
+            raise DedupstatsError(
+                "a process of the replay was ended before its work was done (by hand, or for want of memory)",
+                "leave out --jobs",
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

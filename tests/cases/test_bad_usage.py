@@ -145,6 +145,21 @@ def test_some_results_without_a_price(tmp_path: Path) -> None:
     assert "2 of 4 (50.0 %) requests have no price" in said["spend md"]
 
 
+def test_requests_without_a_time(tmp_path: Path) -> None:
+    """They are in no window of time, and another model's are of no concern."""
+    options = stored(tmp_path, KNOWN, times=("", "2026-03-01T09:00:00Z", ""))
+    for window, requests, undated, said in (
+        ((), 3, 2, "Without a time, so priced at the newest one known: 2 requests."),
+        (("--since", "2026-01-01"), 1, 2, "Without a time, so left out: 2 requests."),
+        (("--model", "private-x"), 0, 0, None),
+    ):
+        words = run("spend", *options, *window, "--format", "md").out
+        assert ("Without a time" in words) == (said is not None)
+        assert said is None or said in words
+        spend = strictly(run("spend", *options, *window, "--format", "json").out)
+        assert (spend["total"]["requests"], spend["undated"]) == (requests, undated)
+
+
 def test_clocks_that_run_backwards(tmp_path: Path) -> None:
     times = ("2026-03-01T09:00:00Z", "2026-02-01T09:00:00Z", "2026-02-01T09:01:00Z")
     options = stored(tmp_path, KNOWN, times=times)

@@ -12,8 +12,8 @@ from support.reread import store_of
 
 from dedupstats import Knowledge, import_paths, replay, variants
 from dedupstats.analytics.replays import replayed
-from dedupstats.errors import UsageError
-from dedupstats.simulate import timeline
+from dedupstats.errors import DedupstatsError, UsageError
+from dedupstats.simulate import timeline, workers
 from dedupstats.simulate.save import Spool
 from dedupstats.store import Store, open_store
 
@@ -146,6 +146,13 @@ def test_any_number_of_processes_finds_and_saves_the_same(
         assert kept == len(saved[-1])
     assert found[0] == found[1] == found[2]
     assert saved[0] == saved[1] == saved[2]
+
+
+def test_a_process_that_is_ended_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the system lacks memory: here it cannot begin, as a job is no number."""
+    monkeypatch.setattr(workers, "_begin", int)
+    with open_store(path, read_only=True) as store, pytest.raises(DedupstatsError, match="was ended before"):
+        replayed(store, variants(["safe"]), jobs=2)
 
 
 def test_one_history_is_one_process(store: Store) -> None:
