@@ -38,8 +38,9 @@ def spend(
         typer.Option(help="One row each, in front.", show_default="all as one"),
     ] = None,
     unit: Annotated[
-        Literal["usd", "tokens", "share"], typer.Option(help="What the rows of --by are counted in.")
-    ] = "usd",
+        Literal["usd", "tokens", "share"] | None,
+        typer.Option(help="What the rows of --by are counted in.", show_default="usd"),
+    ] = None,
     since: Since = None,
     until: Until = None,
     tz: Tz = None,
@@ -60,10 +61,13 @@ def spend(
     Example: dedupstats spend --by project --since 30d
     """
     from dedupstats.analytics.spend import spend as calculate
+    from dedupstats.errors import UsageError
     from dedupstats.report import spend_tables
     from dedupstats.report.tables import deliver, json_document, table_format, written, written_for_people
 
     form = table_format(form, output)
+    if unit is not None and by is None:
+        raise UsageError("--unit says what the rows of --by are counted in", "add --by, e.g. --by project")
     window = window_of(
         since=since,
         until=until,
@@ -80,7 +84,8 @@ def spend(
         found = spend_tables.short_names(found)
     notes = [] if found.total.requests else ["No request lies in this window."]
     if form in {"table", "md"}:
-        deliver(written_for_people(spend_tables.people_tables(found, unit, notes), form, output), output)
+        tables = spend_tables.people_tables(found, unit or "usd", notes)
+        deliver(written_for_people(tables, form, output), output)
     elif form == "json":
         deliver(json_document(spend_tables.document(found, notes)), output)
     else:

@@ -40,6 +40,10 @@ _STAGE = (
 )
 
 
+_MARKED = {Step.KNOWN, Step.SOUND}
+"""steps of the ladder on which results are elided"""
+
+
 def people_tables(found: Replays, by: By, unit: Unit = "tokens") -> list[Table]:
     """The tables of one view; `policy` is the overview, with the risk behind it where anything is untrue."""
     if by == "policy":
@@ -339,8 +343,9 @@ def _ladder(found: Replays, unit: Unit) -> Table:
                 step.value,
                 tally.results,
                 figures.of_whole(tally, "gross"),
-                figures.shown(tally, "markers"),
-                figures.of_whole(tally),
+                # what is not elided yet has no marker, and nothing is saved by it
+                figures.shown(tally, "markers") if step in _MARKED else "",
+                figures.of_whole(tally) if step in _MARKED else "",
             )
             for variant, score in found.rows
             for step, tally in score.steps.items()

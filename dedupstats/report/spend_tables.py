@@ -209,7 +209,9 @@ def _group_row(row: SpendRow, unit: Unit) -> tuple[Any, ...]:
         cells = [money.tokens(part.tokens) for part in (whole, *shown, rest, again)]
         return (row.group, row.requests, *cells, money.tokens(row.output_tokens))
     if unit == "usd":
-        cells = [money.usd(paid(part)) for part in (whole, *shown, rest, again)]
+        # a part without tokens is no $0 where nothing beside it has a price
+        is_priced = paid(whole) is not None
+        cells = [money.usd(paid(part) if is_priced else None) for part in (whole, *shown, rest, again)]
         return (row.group, row.requests, *cells, money.usd(paid_answers(row)))
     cells = [text.percent(part_share(part, whole)) for part in (*shown, rest, again)]
     return (row.group, row.requests, money.usd(paid(whole)), *cells, money.usd(paid_answers(row)))

@@ -145,6 +145,18 @@ def test_some_results_without_a_price(tmp_path: Path) -> None:
     assert "2 of 4 (50.0 %) requests have no price" in said["spend md"]
 
 
+def test_a_row_without_any_price_has_no_zero(tmp_path: Path) -> None:
+    options = stored(tmp_path, KNOWN, model="private-x")
+    words = run("spend", "--by", "model", *options).out
+    row = next(line for line in words.splitlines() if line.startswith("private-x"))
+    assert "$" not in row
+    refused = run("spend", "--unit", "share", *options)
+    assert (refused.code, refused.err.splitlines()[0]) == (
+        2,
+        "dedupstats: --unit says what the rows of --by are counted in",
+    )
+
+
 def test_requests_without_a_time(tmp_path: Path) -> None:
     """They are in no window of time, and another model's are of no concern."""
     options = stored(tmp_path, KNOWN, times=("", "2026-03-01T09:00:00Z", ""))

@@ -247,6 +247,18 @@ def test_no_risk_where_all_is_true(path: Path) -> None:
     assert "Was the marker true?" not in ran.out
 
 
+def test_steps_above_the_ledger_save_nothing(path: Path) -> None:
+    lines = simulate(path, "--policy", "docker-agent", "--by", "ladder", "--format", "md").out.splitlines()
+    cells = [
+        [cell.strip() for cell in line.split("|")]
+        for line in lines
+        if line.startswith("| docker") and "(host)" in line
+    ]
+    net = {row[2]: row[-2] for row in cells}
+    assert net["still in sight"] == net["eligible"] == ""
+    assert net["and it is true"]
+
+
 @pytest.mark.parametrize("by", ["policy", "reason", "tool", "session", "ladder", "risk"])
 def test_views_as_csv_markdown_and_parquet(path: Path, by: str, tmp_path: Path) -> None:
     ran = simulate(path, "--by", by, "--format", "csv")
