@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.compaction import GrowthStep, is_limited, replay, summary_call, trigger
 from dedupstats.economics.tokens import FRAMING, Level
-from dedupstats.history.costs import price_list, session_chunks
+from dedupstats.history.costs import USD, price_list, session_chunks
 from dedupstats.history.course import Came, Gone, Sent, courses
 from dedupstats.model import BoundaryKind
 from dedupstats.simulate.run import simulate
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _CLEARS = (BoundaryKind.COMPACTION, BoundaryKind.CLEAR)
-_USD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ class Triggers:
             rates = self._prices.rates(last.model, last.ts or self._undated, prompt)
             if rates is None:
                 return None
-            total += summary_call(prompt, rates) * _USD
+            total += summary_call(prompt, rates) * USD
         return total
 
 

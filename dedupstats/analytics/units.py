@@ -83,19 +83,6 @@ class Worth:
         return None if self.unseen and not self.sent else self.sent
 
 
-def worth_of(parts: Iterable[Worth]) -> Worth:
-    """Several as one; the sums do not depend on their order."""
-    every = tuple(parts)
-    return Worth(
-        levels=summed_levels(one.levels for one in every),
-        sent=math.fsum(one.sent for one in every),
-        usd=math.fsum(one.usd for one in every),
-        unpriced_sent=math.fsum(one.unpriced_sent for one in every),
-        modelled_sent=math.fsum(one.modelled_sent for one in every),
-        unseen=sum(one.unseen for one in every),
-    )
-
-
 def summed_levels(parts: Iterable[Levels]) -> Levels:
     """Levels added up one by one.
 

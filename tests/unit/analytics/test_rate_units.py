@@ -19,7 +19,8 @@ from support.worths import Plain, worths
 
 from dedupstats import import_paths, open_store, rates
 from dedupstats.analytics.spend import spend
-from dedupstats.analytics.units import InputSide, Unit, Worth, input_side, worth_of
+from dedupstats.analytics.tallies import tally_of
+from dedupstats.analytics.units import InputSide, Unit, Worth, input_side
 from dedupstats.analytics.window import Window
 from dedupstats.errors import UsageError
 from dedupstats.report import money, rate_tables
@@ -99,7 +100,7 @@ def test_levels_and_groups_add_up_to_the_whole(samples: Store) -> None:
     whole = rates(samples, tz="UTC").total
     for by in ("tool", "agent", "project", "session", "model", "version", "target", "day", "week", "month"):
         found = rates(samples, by=by, tz="UTC")  # type: ignore[arg-type]
-        worth = worth_of(row.results.worth for row in found.rows)
+        worth = tally_of(row.results for row in found.rows)
         assert worth.sent == pytest.approx(whole.results.sent)
         assert worth.usd == pytest.approx(whole.results.usd)
         assert worth.tokens == pytest.approx(whole.results.tokens)
