@@ -201,27 +201,15 @@ class Chunk:
         What has no call has none; copies are no results of their own.
         """
         columns = self.columns
-        found = np.full(len(self), -1, dtype=np.int64)
         calls = _groups(columns["session_key"], columns["call_key"])
-        recurs = np.bincount(calls)[calls] > 1
-        rows = np.flatnonzero(recurs & ~self.unasked)
-        latest: dict[int, tuple[int, int]] = {}
-        other: dict[int, int] = {}
-        failed: dict[int, int] = {}
-        for row, call, sha, is_error in zip(
-            rows.tolist(),
-            calls[rows].tolist(),
-            columns["sha64"][rows].tolist(),
-            columns["is_error"][rows].tolist(),
-            strict=True,
-        ):
-            before = latest.get(call)
-            if before is not None and before[1] != sha:
-                other[call] = before[0]
-            found[row] = max(other.get(call, -1), failed.get(call, -1))
-            latest[call] = (row, sha)
-            if is_error:
-                failed[call] = row
+        rows = np.flatnonzero((np.bincount(calls)[calls] > 1) & ~self.unasked)
+        rows = rows[np.argsort(calls[rows], kind="stable")]
+        calls, sha, is_error = calls[rows], columns["sha64"][rows], columns["is_error"][rows]
+        # what came right before says it of itself: each change, and each failure, is behind such a row
+        is_other = (calls[1:] == calls[:-1]) & ((sha[1:] != sha[:-1]) | is_error[:-1])
+        found = np.full(len(self), -1, dtype=np.int64)
+        found[rows[1:][is_other]] = rows[:-1][is_other]
+        found[rows] = latest(calls, found[rows])
         return found
 
     def rows(self, positions: NDArray[Any]) -> NDArray[Any]:
@@ -238,3 +226,16 @@ def _groups(*keys: NDArray[Any]) -> NDArray[Any]:
         _, numbers = np.unique(key, return_inverse=True)
         _, groups = np.unique(groups * (len(key) + 1) + numbers, return_inverse=True)
     return groups
+
+
+def latest(groups: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """The largest value so far in each entry's group.
+
+    Args:
+        groups: Numbers, ascending.
+        values: From -1 on, which stands for none.
+    """
+    # a number for group and value together: its running maximum begins anew with each group
+    begin = groups * (int(values.max(initial=0)) + 2) + 1
+    found: NDArray[Any] = np.maximum.accumulate(begin + values) - begin
+    return found

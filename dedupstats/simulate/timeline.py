@@ -177,9 +177,12 @@ _WEIGHT = ", ".join(
 """Results without a figure of costs count by bytes / 4."""
 
 _WEIGHED = f"""
+with chosen as ({{chunk}})
 select r.* replace (case when {_LEVEL} = {Level.UNKNOWN.value} then 0 else r.family end as family), {_WEIGHT}
-from ({{chunk}}) r
-left join replay_cost k using (position)
+from chosen r
+left join (
+    select * from replay_cost where position between {{begin}} and $last
+) k using (position)
 order by r.position
 """
 
@@ -266,15 +269,18 @@ _LIVES: Final[dict[Scope, str]] = {
     "history": "(ledger_no), (ledger_no, context_key)",
 }
 
-_CHUNK = """
-select * from replay_row
-where position between $first and $last
+_NEW = "select * from replay_row where position between $first and $last"
+_CHUNKS: Final[dict[Scope, str]] = {
+    # whole families, and no ledger is shared between two of them
+    "session": _NEW,
+    "history": f"""
+{_NEW}
     or position < $first and (
         family_key in (select family_key from replay_family where first < $first and last >= $first)
         or ledger_no in (select ledger_no from replay_lived where first < $first and last >= $first)
     )
-order by position
-"""
+""",
+}
 """New rows, behind those of families and ledgers that began earlier and go on: these can still be anchors."""
 
 
@@ -391,7 +397,11 @@ class Timeline:
 
     def chunk(self, first: int, last: int) -> Chunk:
         """The chunk of a stretch."""
-        rows = _CHUNK if self._tokens == "bytes4" else _WEIGHED.format(chunk=_CHUNK)
+        rows = _CHUNKS[self._scope]
+        if self._tokens == "bytes4":
+            rows += " order by position"
+        else:
+            rows = _WEIGHED.format(chunk=rows, begin="$first" if self._scope == "session" else "0")
         arrays = self._store.connection.execute(rows, {"first": first, "last": last}).fetchnumpy()
         columns = Columns({name: np.asarray(array) for name, array in arrays.items()})
         start = int(np.searchsorted(columns["position"], first))

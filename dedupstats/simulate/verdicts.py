@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dedupstats.policies.base import Action
-from dedupstats.simulate.chunk import UNKNOWN, YES
+from dedupstats.simulate.chunk import UNKNOWN, YES, latest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,12 +148,10 @@ def _longest(chunk: Chunk, is_marker: NDArray[Any], is_not_full: NDArray[Any]) -
     original = chunk.original_row[rows]
     is_full = ~is_not_full[original] | (original > rows)
     ends, rank = chunk.left_at_ranked
-    # a number for group and rank together: its running maximum begins anew with each group
-    begin = groups[rows] * (len(ends) + 1)
-    reached = np.maximum.accumulate(begin + np.where(is_full, rank[rows] + 1, 0))
+    before = latest(groups[rows], np.where(is_full, rank[rows], -1))[:-1]
+    has_full = (groups[rows[1:]] == groups[rows[:-1]]) & (before >= 0)
     found = np.full(len(chunk), -1, dtype=np.int64)
-    has_full = reached[:-1] > begin[1:]
-    found[rows[1:][has_full]] = ends[(reached[:-1] - begin[1:])[has_full] - 1]
+    found[rows[1:][has_full]] = ends[before[has_full]]
     return found
 
 
