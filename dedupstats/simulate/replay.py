@@ -63,6 +63,15 @@ class _Feed(NamedTuple):
     what they have to do with is asked: `all`, or what shares `call` or `bytes` with one of theirs"""
 
 
+class _Fed(NamedTuple):
+    """What a policy is asked about."""
+
+    rows: NDArray[Any]
+    numbers: list[int]
+    """the rows once more, as Python has numbers"""
+    emissions: list[Emission]
+
+
 class _Stretch(NamedTuple):
     """Consecutive emissions of one ledger without an event between them."""
 
@@ -94,7 +103,7 @@ class _Actor:
     def replay(self, chunk: Chunk, plan: _Plan) -> Replayed:
         """Decide on a chunk, judge, add up."""
         answers, judged = self.judged(chunk, plan)
-        asked = plan.asked(self._feed(plan))
+        asked = plan.fed(self._feed(plan)).rows
         definition = self.variant.spec.definition
         found = score(chunk, asked, answers, judged, definition, is_partial=self.reach != "all")
         found.largest = self._largest
@@ -144,8 +153,7 @@ class _Actor:
     def _decide(self, chunk: Chunk, plan: _Plan, not_full: dict[int, Decision]) -> list[Decision]:
         """The answers on the rows that the policy is asked about; `not_full` takes those that do not show."""
         feed = self._feed(plan)
-        rows = plan.asked(feed).tolist()
-        emissions = plan.fed(feed)
+        _, rows, emissions = plan.fed(feed)
         answers: list[Decision] = []
         if self._is_reference:
             _refer(cast("Witness", self._policy(_ONE)), chunk, emissions, rows, answers, not_full)
@@ -201,8 +209,7 @@ class _Plan:
     def __init__(self, chunk: Chunk, scope: Scope) -> None:
         self._chunk = chunk
         self._scope: Scope = scope
-        self._asked: dict[_Feed, NDArray[Any]] = {}
-        self._fed: dict[_Feed, list[Emission]] = {}
+        self._fed: dict[_Feed, _Fed] = {}
         self._events: dict[Wiring, dict[int, list[tuple[int, Event]]]] = {}
         self._stretches: dict[tuple[Wiring, _Feed], list[_Stretch]] = {}
 
@@ -222,43 +229,42 @@ class _Plan:
             most_ledgers is None or self._most_contexts <= most_ledgers
         )
 
-    def asked(self, feed: _Feed) -> NDArray[Any]:
-        """The new rows that are asked about."""
-        found = self._asked.get(feed)
-        if found is None:
-            chunk = self._chunk
-            may = ~chunk.unasked
-            if feed.reach == "hook":
-                may &= chunk.columns["hook"] > 0
-            may[: chunk.start] = False
-            if feed.unknown == "call":
-                may &= _meets(chunk.same_call, chunk.known == UNKNOWN, may)
-            elif feed.unknown == "bytes":
-                may &= _meets(chunk.same_bytes, chunk.known == UNKNOWN, may)
-            found = self._asked[feed] = np.flatnonzero(may)
-        return found
-
-    def fed(self, feed: _Feed) -> list[Emission]:
-        """The emissions of these rows."""
+    def fed(self, feed: _Feed) -> _Fed:
+        """The new rows that are asked about, and their emissions."""
         found = self._fed.get(feed)
         if found is None:
-            chunk = self._chunk
-            rows = self.asked(feed)
-            emissions = chunk.emissions
-            found = [emissions[row] for row in rows.tolist()]
-            if feed.renames:
-                for place in np.flatnonzero(chunk.columns["hook"][rows] > 0).tolist():
-                    length = int(chunk.columns["identity"][rows[place]])
-                    found[place] = found[place]._replace(identity="?" * length)
-            if feed.knows:
-                reads = chunk.known[rows] == YES
-                for place in np.flatnonzero(reads != (chunk.told[rows] == YES)).tolist():
-                    found[place] = _read_only(found[place], says=bool(reads[place]))
-            if feed.unknown:
-                for place in np.flatnonzero(chunk.known[rows] == UNKNOWN).tolist():
-                    found[place] = _read_only(found[place], says=True)
-            self._fed[feed] = found
+            rows = self._asked(feed)
+            numbers = rows.tolist()
+            emissions = list(map(self._chunk.emissions.__getitem__, numbers))
+            self._say(feed, rows, emissions)
+            found = self._fed[feed] = _Fed(rows, numbers, emissions)
         return found
+
+    def _asked(self, feed: _Feed) -> NDArray[Any]:
+        chunk = self._chunk
+        may = ~chunk.unasked
+        if feed.reach == "hook":
+            may &= chunk.columns["hook"] > 0
+        may[: chunk.start] = False
+        if feed.unknown == "call":
+            may &= _meets(chunk.same_call, chunk.known == UNKNOWN, may)
+        elif feed.unknown == "bytes":
+            may &= _meets(chunk.same_bytes, chunk.known == UNKNOWN, may)
+        return np.flatnonzero(may)
+
+    def _say(self, feed: _Feed, rows: NDArray[Any], emissions: list[Emission]) -> None:
+        """Tell emissions as the feed has them."""
+        chunk = self._chunk
+        if feed.renames:
+            for place in np.flatnonzero(chunk.columns["hook"][rows] > 0).tolist():
+                length = int(chunk.columns["identity"][rows[place]])
+                emissions[place] = emissions[place]._replace(identity="?" * length)
+        reads = (chunk.known if feed.knows else chunk.told)[rows]
+        says = reads == YES
+        if feed.unknown:
+            says |= chunk.known[rows] == UNKNOWN
+        for place in np.flatnonzero(says != (chunk.told[rows] == YES)).tolist():
+            emissions[place] = _read_only(emissions[place], says=bool(says[place]))
 
     def _told(self, wiring: Wiring) -> dict[int, list[tuple[int, Event]]]:
         """What the wiring tells of, by the row before which it happens, with the ledger concerned."""
@@ -283,7 +289,7 @@ class _Plan:
         changes = np.flatnonzero(np.diff(new)) + chunk.start + 1 if is_apart else new[:0]
         events = self._told(wiring)
         cuts = sorted({chunk.start, len(chunk), *changes.tolist(), *events})
-        places = np.searchsorted(self.asked(feed), cuts).tolist()
+        places = np.searchsorted(self.fed(feed).rows, cuts).tolist()
         found = []
         # what happens to a process is told when it is next asked: most stretches hold nothing for most feeds
         waiting: dict[int, list[Event]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,6 @@ from dedupstats.simulate.score import (
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Judged, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from dedupstats.policies.base import Decision
@@ -51,6 +48,14 @@ _REASON = attrgetter("reason")
 _SOUND = VERDICTS.index(Verdict.SOUND)
 
 
+class _Numbers(dict[str, int]):
+    """A number for each reason, in the order in which they are met."""
+
+    def __missing__(self, reason: str) -> int:
+        self[reason] = number = len(self)
+        return number
+
+
 def score(
     chunk: Chunk,
     asked: NDArray[Any],
@@ -71,27 +76,29 @@ def score(
         is_partial: It is not asked about every call.
     """
     counted = chunk.columns["is_counted"]
+    numbers = _Numbers()
+    given = np.fromiter(map(numbers.__getitem__, map(_REASON, answers)), np.int8, len(answers))
     keep = counted[judged.row]
     kept = Judged(*(column[keep] for column in judged))
     weighed = _elided(chunk, kept.row, kept.marker_bytes)
     found = _weighed(chunk, kept, weighed)
     found.asked = tally(chunk, asked[counted[asked]])
-    found.reasons = _reasons(chunk, asked, answers)
+    found.reasons = _reasons(chunk, given[counted[asked]], list(numbers))
     reasons = definition.reasons
     rows, steps = _by_rules(chunk, definition.keyed_by)
     found.steps.update(steps)
-    known, decisions = _answers_at(asked, answers, rows)
+    known, decided = _given(asked, given, rows)
     if is_partial:
         found.steps[Step.REACHED] = tally(chunk, known)
-    stages = [reasons.get(answer.reason, Stage.LEDGER) for answer in decisions]
-    _climb(found, chunk, known, stages, kept, weighed)
+    stages = np.array([_STAGE_NUMBERS[reasons.get(reason, Stage.LEDGER)] for reason in numbers], np.int8)
+    _climb(found, chunk, known, stages[decided], kept, weighed)
     if definition.keyed_by == "call":
         lost = np.flatnonzero(
             chunk.columns["norm_repeat_session"] & ~chunk.columns["repeat_session"] & counted
         )
-        known, decisions = _answers_at(asked, answers, lost)
-        is_unheld = [reasons.get(answer.reason) is Stage.LEDGER for answer in decisions]
-        found.key_lost = tally(chunk, known[np.array(is_unheld, dtype=bool)])
+        known, decided = _given(asked, given, lost)
+        is_unheld = np.array([reasons.get(reason) is Stage.LEDGER for reason in numbers], bool)
+        found.key_lost = tally(chunk, known[is_unheld[decided]])
     return found
 
 
@@ -127,16 +134,14 @@ def _by_rules(chunk: Chunk, keyed_by: str) -> tuple[NDArray[Any], dict[Step, Tal
     return found
 
 
-def _reasons(chunk: Chunk, asked: NDArray[Any], answers: list[Decision]) -> dict[str, int]:
-    counted = chunk.columns["is_counted"]
-    if counted.all():
-        found = Counter(map(_REASON, answers))
-    else:
-        found = Counter(answers[place].reason for place in np.flatnonzero(counted[asked]).tolist())
-    reachable = int(np.count_nonzero((counted & ~chunk.columns["is_copy"])[chunk.start :]))
-    if missed := reachable - found.total():
+def _reasons(chunk: Chunk, given: NDArray[Any], names: list[str]) -> dict[str, int]:
+    """How often each reason was given, what the policy was not asked about included."""
+    counted = chunk.columns["is_counted"] & ~chunk.columns["is_copy"]
+    counts = np.bincount(given, minlength=len(names)).tolist()
+    found = {name: count for name, count in zip(names, counts, strict=True) if count}
+    if missed := int(np.count_nonzero(counted[chunk.start :])) - len(given):
         found[NOT_REACHED] = missed
-    return dict(found)
+    return found
 
 
 def _weighed(chunk: Chunk, judged: Judged, weighed: NDArray[Any]) -> Score:
@@ -186,18 +191,17 @@ def _climb(  # noqa: PLR0917 - the parts of one score
     found: Score,
     chunk: Chunk,
     rows: NDArray[Any],
-    stages: Sequence[Stage],
+    numbers: NDArray[Any],
     judged: Judged,
     weighed: NDArray[Any],
 ) -> None:
-    """The steps that the policy's own answers decide, of results that are in sight."""
+    """The steps that the policy's own answers decide, of results that are in sight, by their stages."""
     place = np.full(len(chunk), -1, dtype=np.int64)
     place[judged.row] = np.arange(len(judged.row))
     is_sound = np.zeros(len(chunk), dtype=bool)
     is_sound[judged.row[judged.verdict == _SOUND]] = True
-    numbers = np.array([_STAGE_NUMBERS[stage] for stage in stages], dtype=np.int64)
     # what was elided has no stage of its own and passes them all
-    numbers[place[rows] >= 0] = -1
+    numbers = np.where(place[rows] >= 0, -1, numbers)
     for step, stage in _STAGES.items():
         passes = numbers != _STAGE_NUMBERS[stage]
         rows, numbers = rows[passes], numbers[passes]
@@ -207,15 +211,15 @@ def _climb(  # noqa: PLR0917 - the parts of one score
         found.steps[step] = _sum(weighed.take(place[rows], axis=1))
 
 
-def _answers_at(
-    asked: NDArray[Any], answers: list[Decision], rows: NDArray[Any]
-) -> tuple[NDArray[Any], list[Decision]]:
-    """Those of some rows that were asked about, and the answers on them."""
+def _given(
+    asked: NDArray[Any], given: NDArray[Any], rows: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Those of some rows that were asked about, and the reasons given for them."""
     if not len(asked):
-        return rows[:0], []
+        return rows[:0], given
     places = np.minimum(np.searchsorted(asked, rows), len(asked) - 1)
     agrees = asked[places] == rows
-    return rows[agrees], [answers[place] for place in places[agrees].tolist()]
+    return rows[agrees], given[places[agrees]]
 
 
 def _groups(judged: Judged, weighed: NDArray[Any], names: NDArray[Any]) -> dict[int, Group]:
