@@ -181,7 +181,7 @@ class Chunk:
     @cached_property
     def same_bytes(self) -> NDArray[Any]:
         """A number for each row, equal for rows of one context with the same bytes."""
-        return _groups(self.columns["context_key"], self.columns["sha64"])
+        return grouped(self.columns["context_key"], self.columns["sha64"])
 
     @cached_property
     def left_at_ranked(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -192,7 +192,7 @@ class Chunk:
     @cached_property
     def same_call(self) -> NDArray[Any]:
         """A number for each row, equal for rows of one ledger session with the same call."""
-        return _groups(self.columns["ledger_no"], self.columns["call_key"])
+        return grouped(self.columns["ledger_no"], self.columns["call_key"])
 
     @cached_property
     def last_other(self) -> NDArray[Any]:
@@ -201,7 +201,7 @@ class Chunk:
         What has no call has none; copies are no results of their own.
         """
         columns = self.columns
-        calls = _groups(columns["session_key"], columns["call_key"])
+        calls = grouped(columns["session_key"], columns["call_key"])
         rows = np.flatnonzero((np.bincount(calls)[calls] > 1) & ~self.unasked)
         rows = rows[np.argsort(calls[rows], kind="stable")]
         calls, sha, is_error = calls[rows], columns["sha64"][rows], columns["is_error"][rows]
@@ -218,7 +218,7 @@ class Chunk:
         return found
 
 
-def _groups(*keys: NDArray[Any]) -> NDArray[Any]:
+def grouped(*keys: NDArray[Any]) -> NDArray[Any]:
     """A number for each row, equal where all keys are."""
     groups = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:

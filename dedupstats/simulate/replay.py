@@ -9,13 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from functools import cached_property
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from dedupstats.policies.base import Action, Decision, Emission, Event, EventKind, Witness, delivered
-from dedupstats.simulate.chunk import UNKNOWN, YES
+from dedupstats.simulate.chunk import UNKNOWN, YES, grouped
 from dedupstats.simulate.verdicts import VERDICTS, Verdict, judge
 from dedupstats.simulate.weigh import score, tally
 
@@ -43,7 +42,6 @@ class Replayed(NamedTuple):
     score: Score
 
 
-_ACTION = attrgetter("action")
 _READ_ONLY = Emission._fields.index("read_only")
 
 _ONE = -1
@@ -196,11 +194,7 @@ def _refer(  # noqa: PLR0917 - an inner loop
 
 def _not_shown(rows: list[int], answers: list[Decision]) -> dict[int, Decision]:
     show = Action.SHOW
-    return {
-        rows[place]: answers[place]
-        for place, action in enumerate(map(_ACTION, answers))
-        if action is not show
-    }
+    return {row: answer for row, answer in zip(rows, answers, strict=True) if answer.action is not show}
 
 
 class _Plan:
@@ -221,7 +215,8 @@ class _Plan:
     @cached_property
     def _most_contexts(self) -> int:
         """The most contexts of a ledger session."""
-        return _most_within(self._chunk.columns["ledger_no"], self._chunk.columns["context_key"])
+        ledgers = self._chunk.columns["ledger_no"]
+        return _most_within(ledgers, grouped(ledgers, self._chunk.columns["context_key"]))
 
     def is_below(self, most_entries: int | None, most_ledgers: int | None) -> bool:
         """Whether no ledger session of the chunk can reach these caps (None: there is none)."""
@@ -312,12 +307,10 @@ def _read_only(emission: Emission, *, says: bool) -> Emission:
 
 
 def _most_within(ledgers: NDArray[Any], names: NDArray[Any]) -> int:
-    """The most different names that a ledger session has."""
-    order = np.lexsort((names, ledgers))
-    ledgers, names = ledgers[order], names[order]
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (ledgers[1:] != ledgers[:-1]) | (names[1:] != names[:-1])
-    return int(np.bincount(ledgers[is_new], minlength=1).max())
+    """The most different names that a ledger session has; of names that are numbers of one ledger each."""
+    owner = np.full(int(names.max(initial=0)) + 1, -1, dtype=np.int64)
+    owner[names] = ledgers
+    return int(np.bincount(owner[owner >= 0], minlength=1).max())
 
 
 def _meets(groups: NDArray[Any], unknown: NDArray[Any], may: NDArray[Any]) -> NDArray[Any]:

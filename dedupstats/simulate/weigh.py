@@ -211,9 +211,7 @@ def _climb(  # noqa: PLR0917 - the parts of one score
         found.steps[step] = _sum(weighed.take(place[rows], axis=1))
 
 
-def _given(
-    asked: NDArray[Any], given: NDArray[Any], rows: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _given(asked: NDArray[Any], given: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Those of some rows that were asked about, and the reasons given for them."""
     if not len(asked):
         return rows[:0], given
