@@ -11,6 +11,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 LedgerId = str | int
 """names a ledger: a session or a context"""
 
@@ -18,7 +20,7 @@ NEVER: Final = (1 << 63) - 1
 """the ordinal that no emission has: what is removed then never leaves sight"""
 
 
-class Emission(NamedTuple):
+class Emission(Struct, frozen=True, gc=False):
     """One tool result as policies are shown it; a policy declares the fields that it reads (`Policy.needs`).
 
     Hashes are the first eight bytes of a SHA-256 as signed integers, sizes are UTF-8 bytes.
@@ -68,7 +70,7 @@ class Action(StrEnum):
     SHORTEN = "shorten"
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True, gc=False):
     """A policy's answer for one emission; answers that show are made once per reason, not per emission."""
 
     action: Action

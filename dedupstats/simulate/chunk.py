@@ -6,7 +6,7 @@ Rows are numbers within the chunk; ordinals count within a context and positions
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,10 +28,6 @@ NO, YES, UNKNOWN = 0, 1, 2
 
 EXACT, MIXED = 1, 2
 """a shell command that RTK's hook gives a session: the whole of what is shown, or a part (rtk.md 2.5)"""
-
-
-# `Emission._make` without its check of the length: half the time, and `zip` is strict
-_emission = partial(tuple.__new__, Emission)
 
 
 class Arrival(NamedTuple):
@@ -112,36 +108,47 @@ class Chunk:
 
     @cached_property
     def emissions(self) -> list[Emission]:
-        """Each row as policies are shown it; `seq` is the row's position in the whole timeline."""
+        """Each row as policies are shown it."""
+        return self.told_as(np.arange(len(self)), self.told == YES)
+
+    def told_as(self, rows: NDArray[Any], reads: NDArray[Any]) -> list[Emission]:
+        """Some rows as policies are shown them; `seq` is the row's position in the whole timeline.
+
+        Args:
+            rows: Of the chunk.
+            reads: For each of them whether the policy is told that the call only reads.
+        """
         columns = self.columns
-        tool_numbers = columns.list("tool_no")
-        hashes = columns.list("sha64")
-        identities = np.where(columns["hook"] > 0, columns["hook_identity"], columns["identity"]).tolist()
+
+        def listed(name: str) -> list[Any]:
+            values: list[Any] = columns[name][rows].tolist()
+            return values
+
+        tools, hashes = listed("tool_no"), listed("sha64")
+        names = np.where(columns["hook"] > 0, columns["hook_identity"], columns["identity"])
+        identities = names[rows].tolist()
         texts = {length: "?" * length for length in set(identities)}
         return list(
             map(
-                _emission,
-                zip(
-                    columns.list("position"),
-                    [self.ledgers[number] for number in columns.list("ledger_no")],
-                    columns.list("context_key"),
-                    columns.list("ordinal"),
-                    columns.list("left_at"),
-                    columns.list("clock"),
-                    [self.tools[number] for number in tool_numbers],
-                    [self.categories[number] for number in tool_numbers],
-                    (self.told == YES).tolist(),
-                    columns.list("is_error"),
-                    columns.list("did_not_run"),
-                    columns.list("call_key"),
-                    hashes,
-                    columns.list("bytes"),
-                    columns.list("lines"),
-                    columns.list("repeatable"),
-                    hashes,
-                    [texts[length] for length in identities],
-                    strict=True,
-                ),
+                Emission,
+                listed("position"),
+                map(self.ledgers.__getitem__, listed("ledger_no")),
+                listed("context_key"),
+                listed("ordinal"),
+                listed("left_at"),
+                listed("clock"),
+                map(self.tools.__getitem__, tools),
+                map(self.categories.__getitem__, tools),
+                reads.tolist(),
+                listed("is_error"),
+                listed("did_not_run"),
+                listed("call_key"),
+                hashes,
+                listed("bytes"),
+                listed("lines"),
+                listed("repeatable"),
+                hashes,
+                map(texts.__getitem__, identities),
             )
         )
 

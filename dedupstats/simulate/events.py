@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dedupstats.policies.base import NEVER, Emission, Event, EventKind
 from dedupstats.sources.calls import keys
@@ -63,8 +64,8 @@ _CALL_ALONE: Final = {"tool", "category", "read_only", "did_not_run", "call_key"
 _OUTPUT_ALONE: Final = {"raw_sha64", "identity", "at"}
 #: The fields of an emission that each form of result tells.
 TOLD: Final[dict[Form, frozenset[str]]] = {
-    "docker_agent": frozenset(Emission._fields) - _OUTPUT_ALONE,
-    "rtk": frozenset(Emission._fields) - _CALL_ALONE,
+    "docker_agent": frozenset(Emission.__struct_fields__) - _OUTPUT_ALONE,
+    "rtk": frozenset(Emission.__struct_fields__) - _CALL_ALONE,
 }
 
 
@@ -201,7 +202,7 @@ class Events:
         following = bisect_right(compactions, emission.ordinal)
         if following == len(compactions):
             return asked
-        return asked._replace(emission=emission._replace(left_at=compactions[following]))
+        return asked._replace(emission=replace(emission, left_at=compactions[following]))
 
     def _add_happening(self, kind: EventKind, happening: _Happening) -> None:
         self._pass_time(happening.at)
@@ -252,7 +253,8 @@ class Events:
         ordinal = self._ordinals[name]
         self._ordinals[name] += 1
         self._seq += 1
-        return _UNTOLD._replace(
+        return replace(
+            _UNTOLD,
             seq=self._seq,
             session=name,
             context=name,

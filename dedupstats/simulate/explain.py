@@ -301,8 +301,8 @@ def _outcome(row: int, replayed: Replayed, change: str = "") -> Outcome:
     return Outcome(
         change,
         replayed.variant.label,
-        decision and decision.action,
-        decision and decision.reason,
+        None if decision is None else decision.action,
+        None if decision is None else decision.reason,
         None if judged is None else VERDICTS[replayed.judged.verdict[judged]],
         None if judged is None else PLACES[replayed.judged.place[judged]],
     )
@@ -319,7 +319,7 @@ def _account(told: _Told, draft: _Draft, past: Sequence[int], others: tuple[Outc
     judged, at = replayed.judged, _judged(told.row, replayed)
     policy = replayed.variant.spec.policy()
     is_sound = draft.outcome.verdict is Verdict.SOUND
-    marker = decision and decision.marker
+    marker = None if decision is None else decision.marker
     if marker and "identity" in policy.needs:
         marker = _named(marker, told.result(told.row), policy.reach)
     return Account(
@@ -328,7 +328,7 @@ def _account(told: _Told, draft: _Draft, past: Sequence[int], others: tuple[Outc
         policy.reach,
         draft.held and _ledger(told, draft.held),
         marker,
-        decision and decision.shown_bytes,
+        None if decision is None else decision.shown_bytes,
         None if at is None else _saved(told, replayed.judged.marker_bytes[at]),
         None if draft.full_copy is None else told.result(draft.full_copy),
         tuple(told.result(row).emission_key for row in past[-EARLIER:] if row in draft.not_in_full),

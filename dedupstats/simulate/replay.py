@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from dedupstats.policies.base import Action, Decision, Emission, Event, EventKind, Witness, delivered
 from dedupstats.simulate.chunk import UNKNOWN, YES, grouped
@@ -41,8 +42,6 @@ class Replayed(NamedTuple):
     judged: Judged
     score: Score
 
-
-_READ_ONLY = Emission._fields.index("read_only")
 
 _ONE = -1
 """the process of what all ledgers share"""
@@ -250,16 +249,16 @@ class _Plan:
     def _say(self, feed: _Feed, rows: NDArray[Any], emissions: list[Emission]) -> None:
         """Tell emissions as the feed has them."""
         chunk = self._chunk
+        says = (chunk.known if feed.knows else chunk.told)[rows] == YES
+        if feed.unknown:
+            says |= chunk.known[rows] == UNKNOWN
+        others = np.flatnonzero(says != (chunk.told[rows] == YES))
+        for place, emission in zip(others.tolist(), chunk.told_as(rows[others], says[others]), strict=True):
+            emissions[place] = emission
         if feed.renames:
             for place in np.flatnonzero(chunk.columns["hook"][rows] > 0).tolist():
                 length = int(chunk.columns["identity"][rows[place]])
-                emissions[place] = emissions[place]._replace(identity="?" * length)
-        reads = (chunk.known if feed.knows else chunk.told)[rows]
-        says = reads == YES
-        if feed.unknown:
-            says |= chunk.known[rows] == UNKNOWN
-        for place in np.flatnonzero(says != (chunk.told[rows] == YES)).tolist():
-            emissions[place] = _read_only(emissions[place], says=bool(says[place]))
+                emissions[place] = replace(emissions[place], identity="?" * length)
 
     def _told(self, wiring: Wiring) -> dict[int, list[tuple[int, Event]]]:
         """What the wiring tells of, by the row before which it happens, with the ledger concerned."""
@@ -299,11 +298,6 @@ class _Plan:
             found.append(_Stretch(_ONE, waiting[_ONE], 0, 0))
         self._stretches[wiring, feed] = found
         return found
-
-
-def _read_only(emission: Emission, *, says: bool) -> Emission:
-    """The same with another word on whether the call only reads (a third of what `_replace` takes)."""
-    return Emission._make((*emission[:_READ_ONLY], says, *emission[_READ_ONLY + 1 :]))
 
 
 def _most_within(ledgers: NDArray[Any], names: NDArray[Any]) -> int:

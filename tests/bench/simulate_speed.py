@@ -7,6 +7,10 @@ ready. A replay does all that `simulate` does once the history is sorted: chunks
 decisions, verdicts, scores. Both run in turn in one process; CPU time is compared (a busy machine makes wall
 time useless) and the median of the ratios printed. Peak memory is measured in a process of its own. The
 history is made up: skewed sessions, a quarter of the results in subagents, turns, compactions.
+
+A decision is one result under one policy. Those that a policy is not asked about (a shell's engine about
+other tools) are decided without it and told apart; the twins that say what unknown tools would add are in the
+time and in no count.
 """
 
 from __future__ import annotations
@@ -160,15 +164,15 @@ def b_ledger(sessions: list[int], calls: list[int], hashes: list[int]) -> int:
 
 
 def replay(timeline: Timeline, chosen: list[Variant]) -> tuple[int, int]:
-    """Everything but the sorting; returns decisions and elisions."""
+    """Everything but the sorting; returns what was asked and what was elided."""
     run = Replay(chosen, "session")
-    decisions = elisions = 0
+    asked = elisions = 0
     with collector_off():
         for chunk in timeline.chunks():
             for done in run.chunk(chunk):
-                decisions += len(done.answers)
+                asked += len(done.answers)
                 elisions += done.score.elided.results
-    return decisions, elisions
+    return asked, elisions
 
 
 def cpu(function: Callable[..., object], *arguments: object) -> tuple[float, object]:
@@ -194,19 +198,22 @@ def compare(store: Store, emissions: int, rounds: int) -> None:
         ("six policies", [variant for variant in variants(SIX) if variant.is_headline]),
         (f"all {len(everything)} variants", everything),
     ):
-        ratios, rates = [], []
+        ratios, rates, asked_rates, bares = [], [], [], []
         for _ in range(rounds):
             gc.disable()
             bare, _ = cpu(b_ledger, *columns)
             gc.enable()
             whole, found = cpu(replay, timeline, chosen)
-            decisions, elisions = found  # type: ignore[misc]
+            asked, elisions = found  # type: ignore[misc]
+            bares.append(bare)
             ratios.append(whole / len(chosen) / bare)
-            rates.append(decisions / whole)
+            rates.append(emissions * len(chosen) / whole)
+            asked_rates.append(asked / whole)
         print(
             f"{name}: {statistics.median(ratios):.2f} x B-ledger each (goal {GOAL}), "
             f"{statistics.median(rates):,.0f} decisions/s (goal {DECISIONS:,}), "
-            f"{100 * elisions / decisions:.1f} % elided, {emissions * len(chosen) - decisions:,} not asked"
+            f"{statistics.median(asked_rates):,.0f} of them asked, {100 * elisions / asked:.1f} % of these "
+            f"elided; B-ledger {1e6 * statistics.median(bares) / emissions:.2f} us an emission"
         )
 
 

@@ -10,6 +10,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from support import docker_agent
 from support.pipeline import Log, copied, imported
 from support.replay import Did, Elided, did
@@ -250,7 +251,7 @@ def test_r20_the_hashed_text_is_not_the_shown_text(tmp_path: Path, monkeypatch: 
             return getattr(self._engine, name)
 
         def decide(self, emission: Emission) -> Decision:
-            return self._engine.decide(emission._replace(raw_sha64=7))
+            return self._engine.decide(replace(emission, raw_sha64=7))
 
     found = Definition("raw", "RTK with the raw text told", _AllRawIsOne, keyed_by="bytes")  # type: ignore[arg-type]
     monkeypatch.setitem(all_policies(), "raw", found)

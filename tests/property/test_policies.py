@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.policies import HOUR, USUAL, policy
 
 from dedupstats.policies import all_policies
@@ -75,7 +76,7 @@ def settled(drawn: list[tuple[dict[str, Any] | Event, int]]) -> Steps:
             continue
         context = f"{step['session']}/{step['context']}"
         told = {**step, "context": context, "did_not_run": step["is_error"] and step["read_only"]}
-        steps.append(USUAL._replace(**told, seq=len(steps), ordinal=following[context], at=now))
+        steps.append(replace(USUAL, **told, seq=len(steps), ordinal=following[context], at=now))
         following[context] += 1
     return steps
 
@@ -83,7 +84,7 @@ def settled(drawn: list[tuple[dict[str, Any] | Event, int]]) -> Steps:
 def removed(step: Emission | Event, context: LedgerId, ordinal: int) -> Emission | Event:
     if isinstance(step, Event) or step.context != context:
         return step
-    return step._replace(left_at=min(step.left_at, ordinal))
+    return replace(step, left_at=min(step.left_at, ordinal))
 
 
 histories = st.lists(st.tuples(results | events, st.sampled_from([0, 0, 0, 1, 30])), max_size=25).map(settled)
@@ -154,7 +155,7 @@ class Guarded:
 @given(histories)
 def test_policies_see_what_they_declare_and_no_more(variant: str, steps: Steps) -> None:
     engine = made(variant)
-    assert engine.needs <= set(Emission._fields)
+    assert engine.needs <= set(Emission.__struct_fields__)
     expected = [decision for _, decision in answers(made(variant), steps)]
     found = []
     for step in steps:

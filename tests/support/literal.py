@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from dedupstats.model import ReadOnly
 from dedupstats.policies.base import NEVER, Action, Emission, Event, EventKind, Witness
 from dedupstats.sources.base import hash64
@@ -176,7 +178,7 @@ def _run(
         policy = process(ledger_of(item))
         emission = told(item, numbers[item], policy.reach)
         if unknown_reads and item.known is ReadOnly.UNKNOWN:
-            emission = emission._replace(read_only=True)
+            emission = replace(emission, read_only=True)
         if is_asked(item, policy.reach):
             decision = found.answers[item] = policy.decide(emission)
             if decision.action is Action.ELIDE:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from dedupstats.policies import chosen
 from dedupstats.policies.base import NEVER, Decision, Emission, Event, EventKind, Policy
 
@@ -41,7 +43,7 @@ def decisions(engine: Policy, *steps: dict[str, Any] | Event) -> list[Decision]:
         if isinstance(step, Event):
             engine.notify(step)
         else:
-            found.append(engine.decide(USUAL._replace(seq=len(found), **step)))
+            found.append(engine.decide(replace(USUAL, seq=len(found), **step)))
     return found
 
 

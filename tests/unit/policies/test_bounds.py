@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.policies import USUAL, decisions, policy, reasons
 
-from dedupstats.policies.base import Action
+from dedupstats.policies.base import Action, Decision
 
 WRITES = {"read_only": False}
 
@@ -41,7 +42,7 @@ def test_reasons(name: str, steps: list[dict[str, Any]], expected: list[str]) ->
 
 def test_the_anchor_is_the_copy_that_stays_longest() -> None:
     found = decisions(policy("safe"), *in_order({"left_at": 2}, WRITES, {}))
-    assert found[2] == (Action.ELIDE, "repeat", 1, "", 0)
+    assert found[2] == Decision(Action.ELIDE, "repeat", 1, "", 0)
 
 
 @pytest.mark.parametrize("name", ["ceiling", "exact", "safe"])
@@ -49,4 +50,4 @@ def test_nothing_is_left_of_what_is_forgotten(name: str) -> None:
     engine = policy(name)
     engine.decide(USUAL)
     engine.forget("s")
-    assert engine.decide(USUAL._replace(seq=1)).reason == "first"
+    assert engine.decide(replace(USUAL, seq=1)).reason == "first"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.policies import USUAL, compaction, decisions, end, policy, reasons
 
-from dedupstats.policies.base import Action
+from dedupstats.policies.base import Action, Decision
 from dedupstats.policies.docker_agent import marker, shortest
 
 REVISIONS = ["v1", "v2", "v3"]
@@ -66,7 +66,7 @@ def test_the_anchor_is_the_result_that_was_recorded_last() -> None:
     """A B B A A: an elision leaves the ledger alone, a change does not."""
     found = decisions(policy("docker-agent"), *({"sha64": sha64} for sha64 in (1, 2, 2, 2, 1, 1)))
     assert [decision.anchor for decision in found] == [None, None, 1, 1, None, 4]
-    assert found[2] == (Action.ELIDE, "repeat", 1, marker("read_file", 1_000), 235)
+    assert found[2] == Decision(Action.ELIDE, "repeat", 1, marker("read_file", 1_000), 235)
 
 
 @pytest.mark.parametrize("revision", ["v2", "v3"])
