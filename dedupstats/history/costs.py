@@ -66,7 +66,7 @@ def price_list(environment: Mapping[str, str] | None = None) -> Prices:
         if not os.path.isfile(path):  # noqa: PTH113
             return Prices()
     try:
-        text = plain_file(path, f"name a file in {VARIABLE}").read_text("utf-8")
+        text = plain_file(path, f"name a file in {VARIABLE}").read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no UTF-8"
         raise UsageError(f"cannot read the prices {path}: {reason}", f"check {VARIABLE}") from error

@@ -147,6 +147,8 @@ def _worth(found: Replays, unit: Unit) -> Iterator[Table]:
     ]
     if not rows:
         return
+    has_bound = any(score.elided.results and not score.elided.marker_bytes for _, score in found.rows)
+    bounds = " Markers of bounds have no text." if has_bound else ""
     columns = (
         Column("policy"),
         Column("gross", "figure", f"gross\n{_SHORT[unit]}"),
@@ -163,7 +165,7 @@ def _worth(found: Replays, unit: Unit) -> Iterator[Table]:
         "What true elisions save: gross, less the markers, net",
         (*columns, *in_bytes) if unit == "tokens" else columns,
         rows,
-        ("Net it claims: of all its elisions, untrue ones too. Markers of bounds have no text.",),
+        (f"Net it claims: of all its elisions, untrue ones too.{bounds}",),
     )
 
 

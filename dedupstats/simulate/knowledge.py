@@ -61,8 +61,8 @@ def read_tools(path: Path) -> dict[str, Said]:
         UsageError: It says something else than that.
     """
     try:
-        with plain_file(path, f"name a TOML file: it wants {_FORM}").open("rb") as file:
-            given = tomllib.load(file)
+        # some editors write a byte order mark
+        given = tomllib.loads(plain_file(path, f"name a TOML file: it wants {_FORM}").read_text("utf-8-sig"))
     except OSError as error:
         raise DedupstatsError(f"cannot read {path}: {error.strerror or error}") from error
     # no UTF-8, no TOML, a number that is too long; brackets that are too many

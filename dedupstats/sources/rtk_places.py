@@ -56,7 +56,7 @@ def _config_place(env: Mapping[str, str], home: Path, platform: str) -> Place:
 def _configured_path(config: Path) -> str | None:
     """`[tracking] database_path`; None if the file has none or RTK could not read it either."""
     try:
-        tracking = tomllib.loads(config.read_text("utf-8")).get("tracking")
+        tracking = tomllib.loads(config.read_text("utf-8-sig")).get("tracking")
     except (OSError, ValueError, RecursionError):
         return None
     path = tracking.get("database_path") if isinstance(tracking, dict) else None

@@ -117,7 +117,8 @@ def test_a_copy_is_carried_and_its_request_billed_once(tmp_path: Path, store: St
 def test_prices_of_ones_own_and_a_change_of_them(tmp_path: Path, store: Store) -> None:
     log = write(tmp_path / "logs" / "s1.jsonl", session_t(third="private-x").rows)
     own = tmp_path / "prices.toml"
-    own.write_text('[[price]]\nmodel = "private-x"\ninput = 1\noutput = 1\n')
+    # with the mark that some editors put in front
+    own.write_text('\ufeff[[price]]\nmodel = "private-x"\ninput = 1\noutput = 1\n', "utf-8")
     import_paths(store, [log], environment=HOME)
     assert costs(store)["a"][-1] == 1_800
     # nothing is read again, and the figures are of the new prices

@@ -59,6 +59,12 @@ def test_what_is_no_toml(tmp_path: Path, data: bytes) -> None:
     assert caught.value.exit_code == 3
 
 
+def test_a_byte_order_mark_is_no_part_of_a_description(tmp_path: Path) -> None:
+    path = tmp_path / "tools.toml"
+    path.write_bytes(b"\xef\xbb\xbf[tools.x]\r\nread_only = true\r\n")
+    assert read_tools(path)["x"].read_only is ReadOnly.YES
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DedupstatsError, match="No such file"):
         read_tools(tmp_path / "none.toml")

@@ -503,7 +503,8 @@ def test_the_path_in_the_configuration(tmp_path: Path, platform: str, folder: st
 
 def test_the_configuration_may_lie_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "rtk").mkdir()
-    (tmp_path / "rtk" / "config.toml").write_text("tracking.database_path = 'x.db'\n")
+    # with the mark that some editors put in front
+    (tmp_path / "rtk" / "config.toml").write_text("\ufefftracking.database_path = 'x.db'\n", "utf-8")
     found = places(tmp_path / "home", "linux", XDG_CONFIG_HOME=str(tmp_path))
     assert found["database_path in $XDG_CONFIG_HOME/rtk/config.toml"] == Path("x.db")
 
