@@ -9,6 +9,8 @@ from dedupstats.simulate.score import NOTHING, total
 from dedupstats.simulate.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dedupstats.analytics.replays import Replays
     from dedupstats.simulate.score import Group, Tally
     from dedupstats.simulate.variants import Variant
@@ -35,7 +37,7 @@ def most_first(reasons: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def largest_first(groups: dict[Any, Group]) -> list[tuple[Any, Group]]:
+def largest_first(groups: Mapping[Any, Group]) -> list[tuple[Any, Group]]:
     """Names with their elisions, those that save most first."""
     return sorted(
         groups.items(),

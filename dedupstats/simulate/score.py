@@ -7,14 +7,19 @@ them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedupstats.simulate.verdicts import Place, Verdict
+import numpy as np
+
+from dedupstats.simulate.verdicts import VERDICTS, Place, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
 
 NOT_REACHED = "not_reached"
@@ -136,6 +141,88 @@ class Example(NamedTuple):
 
 Group = dict[Verdict, Tally]
 
+_Part = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
+"""session keys, numbers of verdicts, and the fields of a tally in rows; a column for each pair that occurs"""
+
+_PARTS = 64
+"""so many are put together at once"""
+
+
+class BySession(Mapping[int, Group]):
+    """Tallies by session key and verdict, kept in columns.
+
+    A large history has tens of thousands of sessions: a dictionary of tallies for each would be most of what
+    a replay holds in memory.
+
+    Args:
+        keys: Session keys; one may come several times.
+        verdicts: Numbers in `VERDICTS`.
+        sums: The fields of a tally, one row each.
+    """
+
+    def __init__(
+        self,
+        keys: NDArray[Any] | None = None,
+        verdicts: NDArray[Any] | None = None,
+        sums: NDArray[Any] | None = None,
+    ) -> None:
+        self._parts: list[_Part] = []
+        if keys is not None and verdicts is not None and sums is not None and len(keys):
+            self._parts.append((keys, verdicts, sums))
+
+    def add(self, other: BySession) -> None:
+        """Take up what another chunk has."""
+        self._parts += other._parts
+        if len(self._parts) > _PARTS:
+            self._whole()
+
+    def _whole(self) -> _Part:
+        """All in one part, in order, each pair once."""
+        if not self._parts:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((len(Tally._fields), 0), np.int64)
+        if len(self._parts) > 1:
+            keys, verdicts, sums = (
+                np.concatenate(columns, axis=-1) for columns in zip(*self._parts, strict=True)
+            )
+            self._parts = [summed(keys, verdicts, sums)]
+        return self._parts[0]
+
+    def __iter__(self) -> Iterator[int]:
+        yield from np.unique(self._whole()[0]).tolist()
+
+    def __len__(self) -> int:
+        return len(np.unique(self._whole()[0]))
+
+    def __getitem__(self, key: int) -> Group:
+        keys, verdicts, sums = self._whole()
+        first, last = np.searchsorted(keys, [key, key + 1]).tolist()
+        if first == last:
+            raise KeyError(key)
+        return {
+            VERDICTS[verdict]: Tally(*column)
+            for verdict, column in zip(
+                verdicts[first:last].tolist(), sums[:, first:last].T.tolist(), strict=True
+            )
+        }
+
+
+def summed(names: NDArray[Any], verdicts: NDArray[Any], weighed: NDArray[Any]) -> _Part:
+    """Sums by name (a number) and verdict, in order of both.
+
+    Args:
+        names: One for each elision, or for each sum of some.
+        verdicts: Numbers in `VERDICTS`.
+        weighed: The fields of a tally in rows, a column each.
+    """
+    order = np.lexsort((verdicts, names))
+    names, verdicts = names[order], verdicts[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (names[1:] != names[:-1]) | (verdicts[1:] != verdicts[:-1])
+    starts = np.flatnonzero(is_new)
+    if not len(starts):
+        return names, verdicts, weighed
+    return names[starts], verdicts[starts], np.add.reduceat(weighed.take(order, axis=1), starts, axis=1)
+
 
 @dataclass(slots=True)
 class Score:
@@ -148,8 +235,7 @@ class Score:
     verdicts: Group = field(default_factory=dict)
     places: dict[Place, Group] = field(default_factory=dict)
     tools: dict[str, Group] = field(default_factory=dict)
-    sessions: dict[int, Group] = field(default_factory=dict)
-    """by session key"""
+    sessions: BySession = field(default_factory=BySession)
     mixed: Group = field(default_factory=dict)
     """of shell commands of which RTK would see a part only (rtk.md 2.5); they are in all other figures too"""
     beside: dict[Beside, Tally] = field(default_factory=dict)
@@ -188,7 +274,7 @@ class Score:
         add(self.verdicts, other.verdicts)
         _add_groups(self.places, other.places)
         _add_groups(self.tools, other.tools)
-        _add_groups(self.sessions, other.sessions)
+        self.sessions.add(other.sessions)
         add(self.mixed, other.mixed)
         add(self.beside, other.beside)
         self.if_unknown_reads = self.if_unknown_reads.plus(other.if_unknown_reads)

@@ -319,9 +319,9 @@ class Timeline:
         )
         process = _PROCESSES[scope]
         for sql in (_TOOLS, _CONTEXTS, _LEDGERS):
-            store.query(sql.format(only=only, process=process))
+            store.query_sparingly(sql.format(only=only, process=process))
         models = [] if tokens == "bytes4" else _models(store)
-        store.query(
+        store.query_sparingly(
             _MODELS,
             {"models": [model for model, _ in models], "families": [family for _, family in models]},
         )
@@ -329,15 +329,15 @@ class Timeline:
         store.query_sparingly(rows, dict(parameters or {}))
         if tokens == "ladder":
             whole = ", ".join(f"sum(round_even({sql}, 0))::bigint as {name}" for name, sql in _SUMS.items())
-            store.query(_COPIED.format(sums=whole))
+            store.query_sparingly(_COPIED.format(sums=whole))
             own = (
                 f"round_even({sql}, 0)::bigint + coalesce(k.{name}, 0) as {name}"
                 for name, sql in _SUMS.items()
             )
-            store.query(_COSTS.format(sums=", ".join(own)))
-        store.query(_FAMILIES)
-        store.query(_LIVED)
-        store.query(
+            store.query_sparingly(_COSTS.format(sums=", ".join(own)))
+        store.query_sparingly(_FAMILIES)
+        store.query_sparingly(_LIVED)
+        store.query_sparingly(
             _EVENTS.format(groups=_LIVES[scope], process=process, place=_PLACES[scope], clocks=_CLOCKS[scope])
         )
         self._tools = store.query(
@@ -402,7 +402,7 @@ class Timeline:
             rows += " order by position"
         else:
             rows = _WEIGHED.format(chunk=rows, begin="$first" if self._scope == "session" else "0")
-        arrays = self._store.connection.execute(rows, {"first": first, "last": last}).fetchnumpy()
+        arrays = self._store.arrays(rows, {"first": first, "last": last})
         columns = Columns({name: np.asarray(array) for name, array in arrays.items()})
         start = int(np.searchsorted(columns["position"], first))
         said = [self._said(*tool) for tool in self._tools]
@@ -448,7 +448,7 @@ class Timeline:
         return category, _CODES[told], _CODES[known]
 
     def _arrivals(self, first: int, last: int, start: int) -> list[Arrival]:
-        rows = self._store.query(
+        rows = self._store.query_sparingly(
             "select position, kind, context_key, ledger_no, is_of_session, line from replay_event "
             "where position between ? and ? order by position, rank, seq, ts, line, kind, context_key",
             [first, last],

@@ -13,12 +13,14 @@ from dedupstats.simulate.score import (
     EXAMPLES,
     NOT_REACHED,
     Beside,
+    BySession,
     Example,
     Group,
     Score,
     Step,
     Tally,
     add,
+    summed,
 )
 from dedupstats.simulate.verdicts import PLACES, VERDICTS, Judged, Verdict
 
@@ -155,7 +157,7 @@ def _weighed(chunk: Chunk, judged: Judged, weighed: NDArray[Any]) -> Score:
     for number, group in _groups(judged, weighed, columns["tool_no"][judged.row]).items():
         # one name can be several tools, which differ in what is known of them
         add(found.tools.setdefault(chunk.tools[number], {}), group)
-    found.sessions = _groups(judged, weighed, columns["session_key"][judged.row])
+    found.sessions = BySession(*summed(columns["session_key"][judged.row], judged.verdict, weighed))
     sound = judged.verdict == _SOUND
     for name in Beside:
         chosen = sound & getattr(judged, name.value)
@@ -222,16 +224,8 @@ def _given(asked: NDArray[Any], given: NDArray[Any], rows: NDArray[Any]) -> tupl
 
 def _groups(judged: Judged, weighed: NDArray[Any], names: NDArray[Any]) -> dict[int, Group]:
     """Tallies by verdict for each name (a number) of the elisions."""
-    if not len(names):
-        return {}
-    values, numbers = np.unique(names, return_inverse=True)
-    codes = numbers * len(VERDICTS) + judged.verdict
-    order = np.argsort(codes, kind="stable")
-    codes = codes[order]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    sums = np.add.reduceat(weighed.take(order, axis=1), starts, axis=1)
     found: dict[int, Group] = {}
-    for code, summed in zip(codes[starts].tolist(), sums.T.tolist(), strict=True):
-        number, verdict = divmod(code, len(VERDICTS))
-        found.setdefault(int(values[number]), {})[VERDICTS[verdict]] = Tally(*summed)
+    names, verdicts, sums = summed(names, judged.verdict, weighed)
+    for name, verdict, column in zip(names.tolist(), verdicts.tolist(), sums.T.tolist(), strict=True):
+        found.setdefault(name, {})[VERDICTS[verdict]] = Tally(*column)
     return found

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
@@ -25,9 +25,12 @@ from dedupstats.errors import StoreError
 from dedupstats.paths import expanded, for_duckdb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
+
+_T = TypeVar("_T")
 
 STORAGE_VERSION = "v1.4.0"
 """Format of a new file: the oldest that DuckDB 2.0 writes for us and DuckDB 1.4 can open (tested)."""
@@ -35,8 +38,8 @@ STORAGE_VERSION = "v1.4.0"
 IMPORT_MEMORY = "160MB"
 """What DuckDB may hold while importing; without a limit it takes 80 % of the machine (methods.md 1.5)."""
 
-SORT_MEMORY = "240MB"
-"""What DuckDB may hold while it sorts a history for a replay, as long as that suffices."""
+SORT_MEMORY = "160MB"
+"""What DuckDB may hold while it sorts a history for a replay or reads it back, as long as that suffices."""
 
 WRITE_ERRORS = (
     duckdb.IOException,
@@ -142,11 +145,23 @@ class Store:
         """All rows of a query. Parameters are `?` or `$name`."""
         return self.connection.execute(sql, parameters).fetchall()
 
-    def query_sparingly(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> None:
-        """Run a statement that sorts much: in little memory and on the disk, if that will do.
+    def query_sparingly(
+        self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """`query` for what sorts much or reads what was sorted: in little memory, if that will do."""
+        return self._sparingly(lambda: self.query(sql, parameters))
 
-        By itself DuckDB takes most of the machine's memory before it spills. A private folder holds what is
-        spilled, until the store is closed. Afterwards DuckDB's own limit of memory holds.
+    def arrays(
+        self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """`query_sparingly`, column by column."""
+        return self._sparingly(lambda: self.connection.execute(sql, parameters).fetchnumpy())
+
+    def _sparingly(self, run: Callable[[], _T]) -> _T:
+        """Run a statement in `SORT_MEMORY`, or without that limit if it needs more.
+
+        By itself DuckDB takes most of the machine's memory before it spills, and keeps what it has read. A
+        private folder holds what is spilled, until the store is closed. Afterwards DuckDB's own limit holds.
         """
         if self._spill is None:
             # kept: what is made here may stay there
@@ -156,10 +171,10 @@ class Store:
         self.query(f"set memory_limit = '{SORT_MEMORY}'")
         self.query("set threads = 1")
         try:
-            self.query(sql, parameters)
+            return run()
         except duckdb.OutOfMemoryException:
             self.query("reset memory_limit")
-            self.query(sql, parameters)
+            return run()
         finally:
             # not what it was before: DuckDB tells it rounded, and it would shrink each time
             self.query("reset memory_limit")
