@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -164,10 +162,14 @@ class EntryElision:
         those of its framing.
 
         Example:
+            >>> import numpy as np
             >>> one, three = np.array([20]), Borne(np.array([100]), np.array([300]), np.array([3_000]))
             >>> [int(part[0]) for part in EntryElision(one).instead(three)]
             [20, 60, 600]
         """
+        # numpy takes as long to load as an import that finds nothing new, which needs `Usage` all the same
+        import numpy as np
+
         is_some = whole.tokens > 0
         part = self.markers / np.where(is_some, whole.tokens, 1) * is_some
         return Borne(*(np.rint(column * part).astype(np.int64) for column in whole))

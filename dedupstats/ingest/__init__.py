@@ -83,11 +83,11 @@ def import_paths(
     prices = price_list(environment)
     counting = o200k.tokenizer_of if o200k.is_installed() else None
     reading = Reading(Names(), keep_content, keep_targets, max_line_bytes, counting)
-    run = _Import(store, reading, prices, force=force)
     try:
         store.limit_memory()
         store.query("set checkpoint_threshold = '1GB'")
         with collector_off(), ExitStack() as probes:
+            run = _Import(store, reading, prices, force=force)
             roots = run.plan.roots(paths, environment)
             run.read(run.plan.units(roots, probes), progress)
         run.finish()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dedupstats.store import Store
 
 _STAGED = ("raw.emission", "raw.request", "raw.entered")
-_WIDE = ("_key", "sha64", "ts", "clock")
-"""Endings of columns whose values are large as a rule: hashes and microseconds."""
+_HASHES, _TIMES = ("_key", "sha64"), frozenset({"ts", "clock"})
+"""Endings, and names, of columns whose values are large as a rule: hashes and microseconds."""
 
 
 class Stages:
@@ -36,7 +36,7 @@ class Stages:
                 "and data_type = 'BIGINT' order by column_index",
                 [schema, name],
             )
-            if not column.endswith(_WIDE)
+            if not column.endswith(_HASHES) and column not in _TIMES
         ]
         narrowed = ", ".join(f"{column}::integer as {column}" for column in small)
         self._store.query(

@@ -242,8 +242,9 @@ def plausible_count(value: Any) -> int | None:
         >>> plausible_count(12.0), plausible_count(-1), plausible_count(10**400), plausible_count(True)
         (12, None, None, None)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < LARGEST else None
+    if type(value) is not int and not isinstance(value, float):
+        return None
+    return int(value) if 0 <= value < LARGEST else None
 
 
 def plausible_price(value: Any) -> float | None:

@@ -60,7 +60,7 @@ class Probe:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The file's own name."""
         return Path(self.path).name
@@ -82,8 +82,7 @@ class Probe:
     def rows(self) -> Iterator[dict[str, Any]]:
         """The JSON objects that stand on lines of their own in the head, parsed as far as asked for."""
         yield from self._rows
-        while self._pending:
-            line = self._pending.pop()
+        for line in self._pending:
             with suppress(ValueError, RecursionError):
                 row = parse_json(line)
                 if isinstance(row, dict):
@@ -91,12 +90,17 @@ class Probe:
                     yield row
 
     @cached_property
-    def _pending(self) -> list[bytes]:
-        """Lines of the head that nobody has asked for yet, the first one last."""
-        lines = self.head.split(b"\n", HEAD_LINES)
-        if self.size > HEAD_BYTES or len(lines) > HEAD_LINES:
-            lines.pop()  # cut, or the rest
-        return lines[::-1]
+    def _pending(self) -> Iterator[bytes]:
+        """Lines of the head that nobody has asked for yet; most files are known by their first."""
+        begin = 0
+        for _ in range(HEAD_LINES):
+            end = self.head.find(b"\n", begin)
+            if end < 0:
+                if self.size <= HEAD_BYTES:
+                    yield self.head[begin:]
+                return
+            yield self.head[begin:end]
+            begin = end + 1
 
     @cached_property
     def document(self) -> Any:

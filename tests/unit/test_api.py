@@ -106,6 +106,12 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert ran.stdout.strip() == "[]"
 
 
+def test_what_every_import_needs_loads_no_numpy() -> None:
+    code = "import sys, dedupstats.ingest; print(sorted({'polars', 'numpy'} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
 def test_frame_is_polars_without_pyarrow(store: dedupstats.Store) -> None:
     frame = dedupstats.frame(
         store, "select tool, bytes, ts, is_copy from emission order by seq, emission_key"

@@ -77,8 +77,8 @@ class ClaudeCode:
         """A transcript by its rows; an agent's meta file or a workflow's journal by its place and content."""
         if probe.name.endswith(layout.META_SUFFIX):
             return self._claim_meta(probe)
-        in_subagents = layout.SUBAGENTS in Path(probe.path).parts
-        if probe.name == layout.JOURNAL and in_subagents and next(probe.rows, None) is not None:
+        is_journal = probe.name == layout.JOURNAL and layout.SUBAGENTS in Path(probe.path).parts
+        if is_journal and next(probe.rows, None) is not None:
             return Claim(layout.unit_key(probe.path, ""))
         is_empty = True
         for row in probe.rows:

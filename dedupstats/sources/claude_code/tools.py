@@ -107,14 +107,15 @@ class Calls:
             arguments: JSON text of the arguments as logged.
             cwd: Working directory of the row.
         """
+        if len(arguments) > MEMO_BYTES:
+            return self._facts(name, arguments, cwd)
         memo_key = (name, arguments, cwd)
         found = self._memo.get(memo_key)
         if found is None:
             found = self._facts(name, arguments, cwd)
-            if len(arguments) <= MEMO_BYTES:
-                if len(self._memo) >= MEMO_CALLS:
-                    self._memo.clear()
-                self._memo[memo_key] = found
+            if len(self._memo) >= MEMO_CALLS:
+                self._memo.clear()
+            self._memo[memo_key] = found
         return found
 
     def _facts(self, name: str, arguments: bytes, cwd: str | None) -> Facts:
