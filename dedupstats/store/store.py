@@ -39,8 +39,8 @@ STORAGE_VERSION = "v1.4.0"
 IMPORT_MEMORY = "160MB"
 """What DuckDB may hold while importing; without a limit it takes 80 % of the machine (methods.md 1.5)."""
 
-SORT_MEMORY = "160MB"
-"""What DuckDB may hold while it sorts a history for a replay or reads it back, as long as that suffices."""
+SPARE_MEMORY = ("160MB", "200MB", "280MB", "400MB")
+"""What DuckDB may hold while it sorts a history for a replay or reads it back: the first that suffices."""
 
 WRITE_ERRORS = (
     duckdb.IOException,
@@ -159,7 +159,7 @@ class Store:
         return self._sparingly(lambda: self.connection.execute(sql, parameters).fetchnumpy())
 
     def _sparingly(self, run: Callable[[], _T]) -> _T:
-        """Run a statement in `SORT_MEMORY`, or without that limit if it needs more.
+        """Run a statement in as little of `SPARE_MEMORY` as will do, or without a limit if none will.
 
         By itself DuckDB takes most of the machine's memory before it spills, and keeps what it has read. A
         private folder holds what is spilled, until the store is closed. Afterwards DuckDB's own limit holds.
@@ -169,11 +169,12 @@ class Store:
             self._spill = TemporaryDirectory(prefix="dedupstats-")
             self.query(f"set temp_directory = {_literal(self._spill.name)}")
         ((threads,),) = self.query("select current_setting('threads')")
-        self.query(f"set memory_limit = '{SORT_MEMORY}'")
         self.query("set threads = 1")
         try:
-            return run()
-        except duckdb.OutOfMemoryException:
+            for limit in SPARE_MEMORY:
+                with suppress(duckdb.OutOfMemoryException):
+                    self.query(f"set memory_limit = '{limit}'")
+                    return run()
             self.query("reset memory_limit")
             return run()
         finally:

@@ -206,6 +206,22 @@ def test_a_frame_has_the_columns_of_the_query() -> None:
     assert frame.to_dicts() == [{"a": 1, "b": "x"}]
 
 
+def test_a_sparing_statement_gets_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dedupstats.store.store.SPARE_MEMORY", ("1MB", "12MB"))
+    with open_store(":memory:") as store:
+        store.query("create table t as select i from range(3_000_000) t(i)")
+        limit = store.query("select current_setting('memory_limit')")
+        # one value of 24 MB, more than any of these limits
+        sql = "select len(list(i)) as n, sum(i)::bigint as whole from t"
+        expected = 3_000_000 * 2_999_999 // 2
+        assert store.query_sparingly(sql) == [(3_000_000, expected)]
+        assert {name: values.tolist() for name, values in store.arrays(sql).items()} == {
+            "n": [3_000_000],
+            "whole": [expected],
+        }
+        assert store.query("select current_setting('memory_limit')") == limit
+
+
 def test_a_sparing_statement_leaves_the_callers_threads() -> None:
     with open_store(":memory:") as store:
         store.query("set threads = 2")
