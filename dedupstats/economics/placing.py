@@ -152,7 +152,7 @@ class Placing:
     def _fit(self, end: float, *, is_other: bool) -> None:
         """Bring what was estimated, or counted by another model, to a length that was measured."""
         if is_other and not self._was_modelled:
-            self.prompt.scale(end)
+            self.prompt.stretch(end)
         elif end > self.prompt.end:
             # an estimated context does not know its floor
             self.prompt.widen(self._share(FLOOR), end - self.prompt.end)

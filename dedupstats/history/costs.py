@@ -26,7 +26,7 @@ from dedupstats.paths import expanded, plain_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dedupstats.economics.carry import ContextCost
+    from dedupstats.economics.carry import Costs
     from dedupstats.economics.events import Event
     from dedupstats.store import Store
 
@@ -95,7 +95,7 @@ def settle_costs(store: Store, prices: Prices) -> None:
     In the transaction that is open; copies, sessions and requests must be settled.
     """
     # numpy takes as long to load as an import that finds nothing new to run
-    from dedupstats.economics.carry import carry, exact_ratios
+    from dedupstats.economics.carry import Cashier, exact_ratios
     from dedupstats.history.fits import Fits
 
     for table in ("request_cost", "request_share", "emission_cost"):
@@ -107,22 +107,14 @@ def settle_costs(store: Store, prices: Prices) -> None:
         fits = Fits(session_events(store))
         fits.save(store)
         for sessions in session_chunks(store):
-            rows = _Rows()
+            cashier = Cashier(prices, undated)
             for contexts in _sessions(store, sessions):
                 families = fits.families(contexts[0].source)
                 ratios = [ratio for one in contexts for ratio in exact_ratios(one.events, families)]
                 factor = session_factor(ratios)
                 for one in contexts:
-                    cost = carry(
-                        one.events,
-                        prices,
-                        undated=undated,
-                        factor=factor,
-                        is_side=one.is_side,
-                        families=families,
-                    )
-                    rows.take(cost)
-            rows.append(store)
+                    cashier.take(one.events, factor=factor, is_side=one.is_side, families=families)
+            _write(store, cashier.costs())
     store.query("delete from raw.meta where key in ('prices', 'price_basis')")
     store.query(
         "insert into raw.meta values ('prices', ?), ('price_basis', ?)", [stamp(prices), prices.basis]
@@ -285,33 +277,33 @@ def ordinals(ranges: str | None) -> frozenset[int]:
 # -- from figures to rows ------------------------------------------------------------------------------------
 
 
-class _Rows:
-    """Rows of the three tables."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[Any, ...]] = []
-        self.shares: list[tuple[Any, ...]] = []
-        self.emissions: list[tuple[Any, ...]] = []
-
-    def take(self, cost: ContextCost) -> None:
-        """Take in a context's figures."""
-        for one in cost.requests:
-            paid = (_usd(one.input_cost), float(one.output), one.is_output_known, _usd(one.output_cost))
-            self.requests.append((one.key, *map(float, one.parts), *paid, one.is_modelled, one.is_expired))
-        self.shares += [
-            (*rest, _usd(paid), again, _usd(paid_again)) for *rest, paid, again, paid_again in cost.shares
-        ]
-        for entry in cost.entries:
-            size = (float(entry.size.tokens), int(entry.size.level), float(entry.size.by_classes))
-            carried = (*map(float, entry.parts), entry.cost * USD, entry.unpriced, entry.modelled)
-            self.emissions.append((entry.key, *size, entry.requests, *carried))
-
-    def append(self, store: Store) -> None:
-        """Write them."""
-        store.append("derived.request_cost", self.requests)
-        store.append("derived.request_share", self.shares)
-        store.append("derived.emission_cost", self.emissions)
+_INSERT_REQUESTS = f"""
+insert into derived.request_cost
+select key, read, write_1h, write_5m, uncached, case when not isnan(input_cost) then input_cost * {USD} end,
+    output, is_output_known, case when not isnan(output_cost) then output_cost * {USD} end, is_modelled,
+    is_expired
+from given
+"""
+_INSERT_SHARES = f"""
+insert into derived.request_share
+select key, $kinds[category + 1], $labels[category + 1], read, write_1h, write_5m, uncached,
+    case when not isnan(cost) then cost * {USD} end, again,
+    case when not isnan(again_cost) then again_cost * {USD} end
+from given
+"""
+_INSERT_EMISSIONS = f"""
+insert into derived.emission_cost
+select key, tokens, level, by_classes, requests, read, write_1h, write_5m, uncached, cost * {USD}, unpriced,
+    modelled
+from given
+"""
 
 
-def _usd(cost: float | None) -> float | None:
-    return None if cost is None else cost * USD
+def _write(store: Store, costs: Costs) -> None:
+    for requests in costs.requests:
+        store.insert(_INSERT_REQUESTS, requests._asdict())
+    kinds = [category.kind.value for category in costs.categories]
+    labels = [category.label for category in costs.categories]
+    for shares in costs.shares:
+        store.insert(_INSERT_SHARES, shares._asdict(), {"kinds": kinds, "labels": labels})
+    store.insert(_INSERT_EMISSIONS, costs.emissions._asdict())
