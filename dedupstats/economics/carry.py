@@ -6,20 +6,18 @@ The pieces tile each prompt, so that their charges add up to what the requests r
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.cost import TTL_1H, TTL_5M, modelled_usage
-from dedupstats.economics.events import legs, singles
 from dedupstats.economics.families import OPENAI, family_of
 from dedupstats.economics.metering import Bill, Meter
 from dedupstats.economics.placing import Placing
-from dedupstats.economics.tokens import Step, output_of
+from dedupstats.economics.tokens import output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dedupstats.economics.events import Asked, Event, Leg
+    from dedupstats.economics.events import Asked, Leg
     from dedupstats.economics.families import Family
     from dedupstats.economics.metering import EmissionCosts, RequestCosts, ShareCosts
     from dedupstats.economics.placing import Category
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 TTL_OPENAI = 600.0
 """Idle life of OpenAI's cache in seconds: 5 to 10 minutes, at most an hour (2.4, taken as 10 minutes)."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Costs(NamedTuple):
@@ -43,27 +39,15 @@ class Costs(NamedTuple):
     emissions: EmissionCosts
 
 
-def exact_ratios(events: Iterable[Event], families: FamilyOf = family_of) -> list[float]:
-    """Measured tokens over those by character classes, for every result that is measured alone (5.5).
-
-    What a copy says again was measured once.
-    """
-    return [
-        one.tokens / family.tokens(one.entry.counts)
-        for one in singles(events)
-        if one.asked.is_billed and (family := families(one.asked.model)) is not None
-    ]
-
-
 class Cashier:
     """Charges contexts for what stands in their prompts, one after the other."""
 
-    def __init__(self, prices: Prices, undated: datetime) -> None:
+    def __init__(self, prices: Prices, undated: int) -> None:
         """Nothing is charged yet.
 
         Args:
             prices: Price lists.
-            undated: When requests without a time are priced (6.3: the newest known date).
+            undated: When requests without a time are priced (6.3: the newest known date); microseconds UTC.
         """
         self._prices = prices
         self._undated = undated
@@ -72,7 +56,7 @@ class Cashier:
 
     def take(
         self,
-        events: Iterable[Event],
+        context: Iterable[Leg],
         *,
         factor: float = 1.0,
         is_side: bool = False,
@@ -81,14 +65,14 @@ class Cashier:
         """Find what a context's requests are charged, and for what.
 
         Args:
-            events: What happened in it, in order.
+            context: What happened in it, in order.
             factor: The session's own factor on character classes.
             is_side: A summary call or side question: its prompt is a copy of another context, and one piece.
             families: Finds the tokenizer's family of a model.
         """
         placing = Placing(factor, is_side=is_side)
         self._is_long = False
-        for leg in legs(events):
+        for leg in context:
             asked = leg.after or leg.before
             family = families(asked.model if asked else None)
             earlier = families(leg.before.model) if leg.before else None
@@ -108,8 +92,8 @@ class Cashier:
         """Charge the request whose prompt the pieces now are."""
         end = placing.prompt.end
         gap = _gap(leg.before, asked)
-        at = self._undated if asked.at is None else _EPOCH + timedelta(microseconds=asked.at)
-        rates = self._prices.rates(asked.model, at, end, asked.tier)
+        at = self._undated if asked.at is None else asked.at
+        rates = self._prices.rates_at(asked.model, at, end, asked.tier)
         ttl = TTL_OPENAI if family is OPENAI else TTL_1H if self._is_long else TTL_5M
         cached = 0.0 if leg.before is None else placing.cached
         usage = asked.usage or modelled_usage(
@@ -126,7 +110,7 @@ class Cashier:
         is_expired = (
             gap is not None and gap > ttl and cached > 0 and not any(left.clears for _, left in leg.left)
         )
-        answer = output_of(Step(None, asked.output, asked.is_output_known, asked.visible, ()), family)
+        answer = output_of(asked.output, asked.visible, family, is_known=asked.is_output_known)
         self._meter.charge(
             placing,
             Bill(

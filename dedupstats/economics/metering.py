@@ -29,9 +29,9 @@ _FREE = (0.0,) * 5
 _REQUESTS, _COST, _UNPRICED, _MODELLED = range(PARTS, PARTS + 4)
 """rows of the totals behind the parts"""
 _BATCH = 8192
-"""requests that are charged at once"""
+"""requests of a context, or of some, that are charged at once"""
 _SLOTS = 1 << 16
-"""so many edges of runs that are over are held before their requests are charged"""
+"""edges that new runs may begin with until their requests are charged: each has a list of its own"""
 _CELLS = 1 << 18
 """requests times categories that are held at once"""
 _SLIVER = 1e-9
@@ -166,6 +166,9 @@ class Meter:
         """of each bill's prompt: where it ends in tokens and in units, and tokens of a unit"""
         self._runs: list[_Run] = []
         self._slots = 0
+        """of the runs, when they began"""
+        self._over = 0, 0
+        """requests of the contexts that are over, and slots of their runs"""
         self._results: list[tuple[int, int, Estimate]] = []
         self._first_piece = 0
         """of the context that is being charged"""
@@ -175,11 +178,12 @@ class Meter:
     def charge(self, placing: Placing, bill: Bill) -> None:
         """Charge a request whose prompt the pieces now are."""
         prompt = placing.prompt
-        if len(self._bills) >= _BATCH or self._slots >= _SLOTS:
+        # other contexts have no say: figures must not depend on them, were it by a bit
+        requests, slots = self._over
+        if len(self._bills) - requests >= _BATCH or self._slots - slots >= _SLOTS:
             self._flush()
         if not self._runs or prompt.edges is not self._runs[-1].edges:
-            if self._runs:
-                self._slots += len(self._runs[-1].edges)
+            self._slots += len(prompt.edges)
             self._runs.append(_Run(placing, self._first_piece, prompt.pieces, prompt.edges, len(self._bills)))
         self._bills.append(bill)
         self._seen.append((prompt.end, prompt.edges[-1], prompt.scale))
@@ -189,6 +193,9 @@ class Meter:
         first = self._first_piece
         self._results += [(key, first + piece, size) for key, piece, size in placing.results]
         self._first_piece += len(placing.category_of)
+        if len(self._bills) >= _BATCH or self._slots >= _SLOTS:
+            self._flush()
+        self._over = len(self._bills), self._slots
 
     def settle(self) -> EmissionCosts:
         """Charge what is left; what the results of all contexts cost."""
@@ -229,7 +236,8 @@ class Meter:
         self.requests.append(_charged(self._bills, parts, batch))
         self._add(batch)
         self._share(batch)
-        self._bills, self._seen, self._runs, self._slots = [], [], [], 0
+        self._bills, self._seen, self._runs = [], [], []
+        self._slots, self._over = 0, (0, 0)
 
     def _lay(self, parts: Array) -> _Batch:
         bills, runs = self._bills, self._runs

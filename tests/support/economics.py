@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.economics.carry import Cashier
 from dedupstats.economics.cost import Parts, Usage
-from dedupstats.economics.events import Asked, Entered
+from dedupstats.economics.events import Asked, Entered, legs
 from dedupstats.economics.families import Counts, Visible
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
@@ -115,9 +115,9 @@ class ContextCost(NamedTuple):
 
 def cost(*contexts: Iterable[Event], is_side: bool = False) -> ContextCost:
     """What contexts cost, one after the other, at the hand vectors' prices."""
-    cashier = Cashier(PRICES, UNDATED)
+    cashier = Cashier(PRICES, int(UNDATED.timestamp() * SECOND))
     for events in contexts:
-        cashier.take(events, is_side=is_side)
+        cashier.take(legs(events), is_side=is_side)
     found = cashier.costs()
     return ContextCost(
         [

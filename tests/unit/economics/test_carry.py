@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from support.economics import asked, by_position, cost, result, text
 
 from dedupstats.economics import metering
-from dedupstats.economics.carry import exact_ratios
 from dedupstats.economics.cost import (
     Borne,
     EntryElision,
@@ -23,15 +22,13 @@ from dedupstats.economics.cost import (
     modelled_usage,
     parts_between,
 )
-from dedupstats.economics.events import Asked, Left
+from dedupstats.economics.events import Asked, Left, legs, singles
 from dedupstats.economics.families import Visible
 from dedupstats.economics.prices import Rates
 from dedupstats.economics.prompt import Kind, Prompt
 from dedupstats.economics.tokens import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from support.economics import ContextCost, EntryCost
 
     from dedupstats.economics.events import Event
@@ -217,12 +214,9 @@ def test_a_clock_that_runs_backwards_expires_nothing() -> None:
     assert not any(one.is_expired for one in found.requests)
 
 
-def test_ratios_are_those_of_results_measured_alone() -> None:
-    assert exact_ratios(session_t()) == []
-    events = [
-        one._replace(model="claude-sonnet-4-5") if hasattr(one, "model") else one for one in session_t()
-    ]
-    assert exact_ratios(events) == [pytest.approx(1_800 / (12 + 5_400 / 3.10))]
+def test_what_is_measured_alone() -> None:
+    (one,) = singles(legs(session_t()))
+    assert (one.asked.key, one.entry.counts.bytes, one.tokens) == (2, 5_400, 1_800)
 
 
 # -- leaving out at entry ------------------------------------------------------------------------------------
@@ -330,35 +324,26 @@ def test_pieces_add_up_to_every_request(events: list[Event]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(contexts(), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 9), st.integers(1, 9))
-def test_contexts_are_charged_together_as_alone(
+def test_no_figure_depends_on_what_is_charged_with_it(
     found: list[list[Event]], batch: int, slots: int, cells: int
 ) -> None:
-    """Requests are charged in batches, across contexts and within: no figure depends on where one ends."""
+    whole = [cost(events) for events in found]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metering, "_BATCH", batch)
         patch.setattr(metering, "_SLOTS", slots)
         patch.setattr(metering, "_CELLS", cells)
         together = cost(*found)
-    for part in ("requests", "entries"):
-        alone = [one for events in found for one in getattr(cost(events), part)]
-        assert flat(getattr(together, part)) == pytest.approx(flat(alone), rel=1e-9, abs=1e-6)
-    # what has no tokens but by the last bit of a floating number may be there or not
-    alone = [one for events in found for one in cost(events).shares if one.parts.tokens > 1e-6]
-    whole = [one for one in together.shares if one.parts.tokens > 1e-6]
-    assert [one[:3] for one in whole] == [one[:3] for one in alone]
-    assert flat(one[3:] for one in whole) == pytest.approx(flat(one[3:] for one in alone), abs=1e-6)
-
-
-def flat(rows: Iterable[tuple[object, ...]]) -> list[float]:
-    """Figures of rows one after the other; -1: none."""
-    found: list[float] = []
-    for cell in (cell for row in rows for cell in row):
-        if isinstance(cell, tuple):
-            found += cell
-        else:
-            assert cell is None or isinstance(cell, int | float)
-            found.append(-1.0 if cell is None else float(cell))
-    return found
+        alone = [cost(events) for events in found]
+    # to the last bit, or an import in another order would have other figures
+    assert together.requests == [one for context in alone for one in context.requests]
+    assert together.shares == [one for context in alone for one in context.shares]
+    assert together.entries == [one for context in alone for one in context.entries]
+    for mine, one in zip(alone, whole, strict=True):
+        assert (mine.requests, mine.shares) == (one.requests, one.shares)
+        for entry, other in zip(mine.entries, one.entries, strict=True):
+            assert entry[:5] == other[:5]
+            assert entry.parts == pytest.approx(other.parts, abs=1e-6)
+            assert entry[6:] == pytest.approx(other[6:], abs=1e-6)
 
 
 # -- where pieces stand --------------------------------------------------------------------------------------
