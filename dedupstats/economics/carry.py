@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dedupstats.economics.batch import Bill
 from dedupstats.economics.cost import TTL_1H, TTL_5M, modelled_usage
 from dedupstats.economics.families import OPENAI, family_of
-from dedupstats.economics.metering import Bill, Meter
+from dedupstats.economics.metering import Meter
 from dedupstats.economics.placing import Placing
 from dedupstats.economics.tokens import output_of
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.economics import asked, by_position, cost, result, text
+from support.economics import PRICES, asked, by_position, cost, result, text
 
 from dedupstats.economics import metering
+from dedupstats.economics.carry import Cashier
 from dedupstats.economics.cost import (
     Borne,
     EntryElision,
@@ -344,6 +345,15 @@ def test_no_figure_depends_on_what_is_charged_with_it(
             assert entry[:5] == other[:5]
             assert entry.parts == pytest.approx(other.parts, abs=1e-6)
             assert entry[6:] == pytest.approx(other[6:], abs=1e-6)
+
+
+def test_a_prompt_that_only_grows_is_charged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is: its pieces are gone through once a batch, not once a request."""
+    monkeypatch.setattr(metering, "_SLOTS", 1)
+    cashier = Cashier(PRICES, 0)
+    cashier.take(legs(session_t()))
+    (block,) = cashier.costs().requests
+    assert block.key.tolist() == [1, 2, 3, 4]
 
 
 # -- where pieces stand --------------------------------------------------------------------------------------
