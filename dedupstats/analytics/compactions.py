@@ -232,7 +232,7 @@ def compactions(
         rows = store.query(f"select distinct context_key from request where {where}", values)
         chosen = {key for (key,) in rows}
     triggers = Triggers.of_store(store)
-    chunks = list(session_chunks(store))
+    chunks = [keys for keys, _ in session_chunks(store)]
     found = Compactions()
     near: list[int] = []
     for number, sessions in enumerate(chunks):

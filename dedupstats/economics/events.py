@@ -65,6 +65,8 @@ class Leg(NamedTuple):
     left: list[tuple[int, Left]]
     """boundaries, each with how much had entered before it"""
     after: Asked | None
+    step: Step
+    """all of it to be measured (token-economics.md 5.1); the growth is None where nothing can be"""
 
 
 def legs(events: Iterable[Event]) -> Iterator[Leg]:
@@ -78,32 +80,29 @@ def legs(events: Iterable[Event]) -> Iterator[Leg]:
         elif isinstance(event, Left):
             left.append((len(entered), event))
         else:
-            yield Leg(before, entered, left, event)
+            yield Leg(before, entered, left, event, _step(before, entered, left, event))
             before, entered, left = event, [], []
-    yield Leg(before, entered, left, None)
+    yield Leg(before, entered, left, None, _step(before, entered, left, None))
 
 
-def step_of(leg: Leg, entered: list[Entered] | None = None) -> Step:
-    """The leg as a step to be measured (token-economics.md 5.1); its growth is None where nothing can be.
+_NOTHING = Visible()
 
-    Args:
-        leg: The leg.
-        entered: What entered and is in sight, if that is not all of the leg.
-    """
-    before, after = leg.before, leg.after
+
+def _step(
+    before: Asked | None, entered: list[Entered], left: list[tuple[int, Left]], after: Asked | None
+) -> Step:
+    entries = [one.entry for one in entered]
+    if before is None:
+        return Step(None, 0, True, _NOTHING, entries)
     growth = None
     if (
-        before is not None
-        and after is not None
+        after is not None
         and before.usage is not None
         and after.usage is not None
         and before.model == after.model
-        and not leg.left
+        and not left
     ):
         growth = after.usage.prompt - before.usage.prompt
-    entries = [one.entry for one in (leg.entered if entered is None else entered)]
-    if before is None:
-        return Step(growth, 0, True, Visible(), entries)
     return Step(growth, before.output, before.is_output_known, before.visible, entries)
 
 
@@ -117,12 +116,14 @@ class Single(NamedTuple):
     tokens: float
 
 
-def singles(events: Iterable[Event]) -> Iterator[Single]:
+def singles(legs: Iterable[Leg]) -> Iterator[Single]:
     """Every result of a context that is measured alone; images left out, of which no byte tells anything."""
-    for leg in legs(events):
-        step = step_of(leg)
-        place, net = clean_single(step), exact_net(step)
-        if leg.after is None or place is None or net is None or has_hidden(step, step.output):
+    for leg in legs:
+        step = leg.step
+        net = exact_net(step)
+        if leg.after is None or net is None:
             continue
-        if not step.entries[place].is_image:
-            yield Single(leg.after, step, step.entries[place], net)
+        place = clean_single(step)
+        if place is None or step.entries[place].is_image or has_hidden(step, step.output):
+            continue
+        yield Single(leg.after, step, step.entries[place], net)

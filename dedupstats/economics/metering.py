@@ -1,190 +1,252 @@
-"""What requests were charged for each piece of their prompts, many requests at a time.
+"""What requests were charged for each piece of their prompts, many requests of many contexts at a time.
 
-Prompts grow at their end for most of a context's life: then all its requests see the same edges. What they
-charge below a position is a function of it that is straight between few points, so that a sum over requests
-needs the pieces once and not once a request: a context of a hundred thousand results stays linear.
+How requests are added up is in `batch.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dedupstats.economics.cost import bounds
+from dedupstats.economics.batch import ORDER, PARTS, Run, below, between, beyond, lay
 
 if TYPE_CHECKING:
-    from dedupstats.economics.cost import Usage
-    from dedupstats.economics.placing import Placing
-    from dedupstats.economics.prices import Rates
-    from dedupstats.economics.prompt import Kind
+    from dedupstats.economics.batch import Array, Batch, Bill
+    from dedupstats.economics.placing import Category, Placing
+    from dedupstats.economics.tokens import Estimate
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-PARTS = 4
-"""read, written for an hour, written for five minutes, uncached"""
 _REQUESTS, _COST, _UNPRICED, _MODELLED = range(PARTS, PARTS + 4)
 """rows of the totals behind the parts"""
 _BATCH = 8192
-"""requests that are charged at once"""
+"""requests of a context, or of some, that are charged at once"""
+_SLOTS = 1 << 20
+"""edges times categories that further runs of a context may begin with until their requests are charged"""
+_CELLS = 1 << 16
+"""requests times categories that are held at once"""
 
 
-class ShareCost(NamedTuple):
-    """What one request was charged for all pieces of a category."""
+class RequestCosts(NamedTuple):
+    """What requests were charged, a column each."""
 
-    key: int
-    kind: Kind
-    label: str | None
-    """tool, or type of the attachment"""
-    read: float
-    write_1h: float
-    write_5m: float
-    uncached: float
-    cost: float | None
-    """µ$; None: no price"""
-    again: float
+    key: Array
+    read: Array
+    write_1h: Array
+    write_5m: Array
+    uncached: Array
+    input_cost: Array
+    """µ$; NaN: no price"""
+    output: Array
+    """tokens of the answer: known, estimated or, where even that fails, the lower bound of the log"""
+    is_output_known: Array
+    output_cost: Array
+    is_modelled: Array
+    """the log has no usage: the prompt is estimated and taken to hit the cache (2.3)"""
+    is_expired: Array
+    """the cache had expired since the request before (2.4)"""
+
+
+class ShareCosts(NamedTuple):
+    """What requests were charged for all pieces of a category, a row for each of both, a column each."""
+
+    key: Array
+    category: Array
+    """number of it in the meter's list"""
+    read: Array
+    write_1h: Array
+    write_5m: Array
+    uncached: Array
+    cost: Array
+    """µ$; NaN: no price"""
+    again: Array
     """tokens that an expired cache made the request send once more at full price"""
-    again_cost: float | None
-
-    @property
-    def tokens(self) -> float:
-        """Of all parts together."""
-        return self.read + self.write_1h + self.write_5m + self.uncached
+    again_cost: Array
 
 
-class Bill(NamedTuple):
-    """A request to be charged for its pieces."""
+class EmissionCosts(NamedTuple):
+    """What emissions cost over their life in their contexts, a column each."""
 
-    key: int
-    usage: Usage
-    rates: Rates | None
-    is_modelled: bool
-    expired: float
-    """so much of the prompt the request before had sent and an expired cache lost"""
+    key: Array
+    tokens: Array
+    level: Array
+    by_classes: Array
+    """as in `tokens.Estimate`"""
+    requests: Array
+    """billed requests that carried it"""
+    read: Array
+    """tokens times requests, by what they were charged as"""
+    write_1h: Array
+    write_5m: Array
+    uncached: Array
+    cost: Array
+    """µ$ of the requests with a price"""
+    unpriced: Array
+    """tokens times requests without a price"""
+    modelled: Array
+    """tokens times requests whose usage is modelled"""
 
 
 class Meter:
     """Charges requests for the pieces of their prompts.
 
     Attributes:
-        shares: What each request was charged by category, in order.
+        categories: All categories met.
+        requests, shares: What was charged so far, in blocks, in order.
     """
 
-    def __init__(self, placing: Placing) -> None:
-        self.shares: list[ShareCost] = []
-        self._placing = placing
-        self._bills: list[tuple[Bill, int]] = []
-        self._pieces: list[int] = []
-        self._edges: list[float] = []
-        # rows: tokens by part, requests, cost, unpriced, modelled; columns: pieces
-        self._totals: Array = np.zeros((PARTS + 4, 256))
+    def __init__(self) -> None:
+        self.categories: list[Category] = []
+        self.requests: list[RequestCosts] = []
+        self.shares: list[ShareCosts] = []
+        self._numbers: dict[Category, int] = {}
+        self._bills: list[Bill] = []
+        self._seen: list[tuple[float, float, float]] = []
+        """of each bill's prompt: where it ends in tokens and in units, and tokens of a unit"""
+        self._runs: list[Run] = []
+        self._slots = 0
+        """of runs, when they began"""
+        self._over = 0, 0
+        """requests of the contexts that are over, and slots of their runs"""
+        self._results: list[tuple[int, int, Estimate]] = []
+        self._first_piece = 0
+        """of the context that is being charged"""
+        # rows: tokens by part, requests, cost, unpriced, modelled; columns: pieces of all contexts
+        self._totals: Array = np.zeros((PARTS + 4, 0))
 
-    def charge(self, bill: Bill) -> None:
+    def charge(self, placing: Placing, bill: Bill) -> None:
         """Charge a request whose prompt the pieces now are."""
-        prompt = self._placing.prompt
-        if prompt.edges is not self._edges or len(self._bills) >= _BATCH:
+        prompt = placing.prompt
+        # other contexts have no say: figures must not depend on them, were it by a bit
+        requests, slots = self._over
+        if len(self._bills) - requests >= _BATCH or self._slots - slots >= _SLOTS:
             self._flush()
-            self._pieces, self._edges = prompt.pieces, prompt.edges
-        self._bills.append((bill, len(prompt.pieces)))
+        last = self._runs[-1] if self._runs else None
+        if last is None or prompt.edges is not last.edges:
+            # a first run does not count: one that is longer than all that may be held goes on all the same
+            if last is not None and last.placing is placing:
+                self._slots += len(prompt.edges) * len(placing.categories)
+            self._runs.append(Run(placing, self._first_piece, prompt.pieces, prompt.edges, len(self._bills)))
+        self._bills.append(bill)
+        self._seen.append((prompt.end, prompt.edges[-1], prompt.scale))
 
-    def totals(self) -> list[list[float]]:
-        """By piece: tokens times requests by part, requests, cost in µ$, unpriced and modelled tokens."""
+    def close(self, placing: Placing) -> None:
+        """Take note of the results of a context that is over."""
+        first = self._first_piece
+        self._results += [(key, first + piece, size) for key, piece, size in placing.results]
+        self._first_piece += len(placing.category_of)
+        if len(self._bills) >= _BATCH or self._slots >= _SLOTS:
+            self._flush()
+        self._over = len(self._bills), self._slots
+
+    def settle(self) -> EmissionCosts:
+        """Charge what is left; what the results of all contexts cost."""
         self._flush()
+        self._widen()
+        keys, pieces, sizes = zip(*self._results, strict=True) if self._results else ((), (), ())
+        tokens, levels, by_classes = zip(*sizes, strict=True) if sizes else ((), (), ())
         # sums of differences leave specks below zero where there is nothing
-        totals: list[list[float]] = np.maximum(self._totals, 0.0).T.tolist()
-        return totals
+        totals = np.maximum(self._totals[:, np.array(pieces, dtype=np.intp)], 0.0)
+        return EmissionCosts(
+            np.array(keys, dtype=np.int64),
+            np.array(tokens, dtype=np.float64),
+            np.array(levels, dtype=np.int64),
+            np.array(by_classes, dtype=np.float64),
+            totals[_REQUESTS].astype(np.int64),
+            *totals[:PARTS],
+            *totals[[_COST, _UNPRICED, _MODELLED]],
+        )
+
+    def _widen(self) -> None:
+        """Make room for all pieces that are there by now."""
+        last = self._runs[-1] if self._runs else None
+        wanted = self._first_piece if last is None else last.first_piece + len(last.placing.category_of)
+        wanted = max(wanted, self._first_piece)
+        if wanted > self._totals.shape[1]:
+            totals = np.zeros((PARTS + 4, max(wanted, 2 * self._totals.shape[1])))
+            totals[:, : self._totals.shape[1]] = self._totals
+            self._totals = totals
+
+    # -- a batch ------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        bills, self._bills = self._bills, []
-        if not bills or len(self._edges) == 1:
+        if not self._bills:
             return
-        edges = np.asarray(self._edges)
-        pieces = np.asarray(self._pieces[: len(edges) - 1], dtype=np.intp)
-        counts = np.array([count for _, count in bills])
-        own = [bill for bill, _ in bills]
-        # what came behind a request is no part of it, were it by the last bit of a floating number
-        limits = np.minimum(np.array([bounds(bill.usage) for bill in own]), edges[counts, None])
-        rates = np.array([_vector(bill.rates) for bill in own])
-        self._add(edges, pieces, limits, rates, own)
-        self._share(edges, pieces, limits, rates, own)
+        self._widen()
+        batch = lay(self._bills, self._seen, self._runs, self._totals.shape[1])
+        self.requests.append(_charged(self._bills, batch))
+        self._add(batch)
+        self._share(batch)
+        self._bills, self._seen, self._runs = [], [], []
+        self._slots, self._over = 0, (0, 0)
 
-    def _add(self, edges: Array, pieces: Any, limits: Array, rates: Array, bills: list[Bill]) -> None:
+    def _add(self, batch: Batch) -> None:
         """Add to the totals of pieces; of one that several things share the total is read by nobody."""
-        while len(self._placing.category_of) > self._totals.shape[1]:
-            self._totals = np.hstack([self._totals, np.zeros_like(self._totals)])
-        beyond = _beyond(edges, limits, np.ones(limits.shape))
-        self._totals[:PARTS, pieces] += np.diff(beyond[:-1] - beyond[1:])
+        whole = np.ones((len(batch.limits), PARTS + 1))
         # where a part begins its price is added, where it ends taken off again
-        steps = np.diff(rates, axis=1, prepend=0.0, append=0.0)
-        self._totals[_COST, pieces] += np.diff(_beyond(edges, limits, steps).sum(axis=0))
-        for row, marks in (
-            (_UNPRICED, [bill.rates is None for bill in bills]),
-            (_MODELLED, [bill.is_modelled for bill in bills]),
-        ):
-            if any(marks):
-                whole = _beyond(edges, limits[marks][:, [0, -1]], np.ones((sum(marks), 2)))
-                self._totals[row, pieces] += np.diff(whole[0] - whole[1])
-        reached = np.bincount(np.searchsorted(edges, limits[:, -1]), minlength=len(edges))
-        self._totals[_REQUESTS, pieces] += len(bills) - np.cumsum(reached)[:-1]
+        steps = np.diff(batch.prices[:, ORDER], axis=1, prepend=0.0, append=0.0)
+        marks = np.repeat(np.column_stack([batch.is_free, batch.is_modelled]), 2, axis=1)
+        columns = [*range(PARTS + 1), *range(PARTS + 1), 0, PARTS, 0, PARTS]
+        sums = beyond(batch, columns, np.hstack([whole, steps, marks]))
+        parts, costs, (free, free_end, modelled, modelled_end) = np.split(sums, (PARTS + 1, 2 * PARTS + 2))
+        found = np.zeros((PARTS + 4, sums.shape[1] - 1))
+        found[:PARTS] = np.diff(parts[:-1] - parts[1:])
+        found[_COST] = np.diff(costs.sum(axis=0))
+        found[_UNPRICED] = np.diff(free - free_end)
+        found[_MODELLED] = np.diff(modelled - modelled_end)
+        reached = np.bincount(batch.ends, minlength=len(batch.edges))
+        for low, high, first, end in batch.spans:
+            found[_REQUESTS, low : high - 1] = end - first - np.cumsum(reached[low : high - 1])
+        size = self._totals.shape[1]
+        for row, values in enumerate(found):
+            self._totals[row] += np.bincount(batch.pieces[:-1], values, size + 1)[:size]
 
-    def _share(self, edges: Array, pieces: Any, limits: Array, rates: Array, bills: list[Bill]) -> None:
+    def _share(self, batch: Batch) -> None:
         """Sum up by category what each request was charged."""
-        numbers = np.asarray(self._placing.category_of, dtype=np.intp)[pieces]
-        places, columns = np.unique(numbers, return_inverse=True)
-        below = np.zeros((len(edges), len(places)))
-        below[np.arange(1, len(edges)), columns] = np.diff(edges)
-        np.cumsum(below, axis=0, out=below)
-        tokens = np.diff(_at(edges, columns, below, limits), axis=1)
-        expired = np.array([bill.expired for bill in bills])
-        lost = np.zeros_like(tokens)
-        if expired.any():
-            lost = np.diff(_at(edges, columns, below, np.minimum(limits, expired[:, None])), axis=1)
+        table = below(batch, self._runs, self._number)
+        # a cell is a request and a category of its context
+        cells = np.cumsum(table.widths)
+        cuts = (np.flatnonzero(np.diff(cells // _CELLS)) + 1).tolist()
+        for first, end in pairwise([0, *cuts, len(cells)]):
+            widths = table.widths[first:end]
+            rows = np.repeat(np.arange(first, end), widths)
+            held = np.arange(len(rows)) - np.repeat(np.cumsum(widths) - widths, widths)
+            tokens = between(batch, table, rows, held, is_expired=False)
+            some = tokens.any(axis=1)
+            rows, held, tokens = rows[some], held[some], tokens[some]
+            lost = np.zeros_like(tokens)
+            late = batch.expired[rows] > 0
+            lost[late] = between(batch, table, rows[late], held[late], is_expired=True)
             lost[:, 0] = 0.0
-        costs, again = (tokens * rates[:, :, None]).sum(axis=1), lost.sum(axis=1)
-        again_costs = (lost * rates[:, :, None]).sum(axis=1)
-        rows, held = np.nonzero(tokens.any(axis=1))
-        categories = [self._placing.categories[place] for place in places.tolist()]
-        keys = [bill.key for bill in bills]
-        # a masked figure becomes None
-        is_free = np.array([bill.rates is None for bill in bills])[rows]
-        columns_of_rows = (
-            [keys[row] for row in rows.tolist()],
-            *zip(*(categories[place] for place in held.tolist()), strict=True),
-            *tokens[rows, :, held].T.tolist(),
-            np.ma.array(costs[rows, held], mask=is_free).tolist(),
-            again[rows, held].tolist(),
-            np.ma.array(again_costs[rows, held], mask=is_free).tolist(),
+            scales, prices = batch.scales[rows, None], batch.prices[:, ORDER][rows]
+            prices[batch.is_free[rows]] = np.nan
+            tokens, lost = tokens * scales, lost * scales
+            costs, again = (tokens * prices).sum(axis=1), (lost * prices).sum(axis=1)
+            numbers = table.numbers[table.first_number[rows] + held]
+            self.shares.append(
+                ShareCosts._make((batch.keys[rows], numbers, *tokens.T, costs, lost.sum(axis=1), again))
+            )
+
+    def _number(self, category: Category) -> int:
+        if category not in self._numbers:
+            self._numbers[category] = len(self.categories)
+            self.categories.append(category)
+        return self._numbers[category]
+
+
+def _charged(bills: list[Bill], batch: Batch) -> RequestCosts:
+    prices = batch.prices.copy()
+    prices[batch.is_free] = np.nan
+    output = np.array([bill.output for bill in bills], dtype=np.float64)
+    return RequestCosts._make(
+        (
+            batch.keys,
+            *batch.parts.T,
+            (batch.parts * prices[:, ORDER]).sum(axis=1),
+            output,
+            np.array([bill.is_output_known for bill in bills]),
+            output * prices[:, -1],
+            batch.is_modelled,
+            np.array([bill.is_expired for bill in bills]),
         )
-        self.shares += map(ShareCost._make, zip(*columns_of_rows, strict=True))
-
-
-def _beyond(edges: Array, starts: Array, weights: Array) -> Array:
-    """By column of starts, at each edge: the sum over requests of weight times how far the start lies behind.
-
-    What a part of the prompt is charged below an edge is this at its beginning less this at its end: overlaps
-    of pieces with parts (2.2), summed over requests.
-    """
-    columns, size = starts.shape[1], len(edges)
-    # the edge from which on a start lies behind, of each column its own
-    first = np.searchsorted(edges, starts, side="right") + np.arange(columns) * (size + 1)
-    found: Array = np.zeros((2, columns * (size + 1)))
-    for row, values in enumerate((weights, weights * starts)):
-        found[row] = np.bincount(first.ravel(), values.ravel(), columns * (size + 1))
-    sums = np.cumsum(found.reshape(2, columns, size + 1), axis=2)[:, :, :-1]
-    return np.asarray(sums[0] * edges - sums[1])
-
-
-def _at(edges: Array, columns: Any, below: Array, limits: Array) -> Array:
-    """What of each category stands below each limit, from what stands below each edge."""
-    places = np.minimum(np.searchsorted(edges, limits, side="right") - 1, len(edges) - 2)
-    found: Array = below[places]
-    rows, at = np.ogrid[: limits.shape[0], : limits.shape[1]]
-    found[rows, at, columns[places]] += limits - edges[places]
-    return found
-
-
-def _vector(rates: Rates | None) -> tuple[float, ...]:
-    """Prices in the order of the parts; nothing where there is none."""
-    if rates is None:
-        return (0.0,) * PARTS
-    return rates.read, rates.write_1h, rates.write_5m, rates.input
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dedupstats.economics.events import step_of
 from dedupstats.economics.prompt import Kind, Prompt
 from dedupstats.economics.tokens import size_step
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from dedupstats.economics.events import Asked, Entered, Left, Leg
     from dedupstats.economics.families import Family
-    from dedupstats.economics.tokens import Estimate, Sized
+    from dedupstats.economics.tokens import Estimate, Sized, Step
 
 
 class Category(NamedTuple):
@@ -67,7 +66,7 @@ class Placing:
         before = self.prompt.end
         entered, has_answer = self._depart(leg, family)
         self.cached = min(before, self.prompt.end)
-        sized = size_step(step_of(leg, entered), family, self._factor)
+        sized = size_step(_part(leg, entered), family, self._factor)
         pieces = [self._piece(one, size) for one, size in zip(entered, sized.estimates, strict=True)]
         if leg.after is None:
             return
@@ -86,16 +85,17 @@ class Placing:
                 sizes = sum(size.tokens for size in sized.estimates)
                 output = (sized.output or 0.0) if has_answer else 0.0
                 self._fit(max(usage.prompt - output - sizes, 0.0), is_other=is_other)
-            most = sum(one.entry.most for one in entered)
-            self._go_on(leg, usage.prompt, pieces, sized, most=most, has_answer=has_answer)
+            self._go_on(leg, entered, usage.prompt, pieces, sized, has_answer=has_answer)
         self._was_modelled = usage is None
 
     # -- what leaves --------------------------------------------------------------------------------------
 
     def _depart(self, leg: Leg, family: Family | None) -> tuple[list[Entered], bool]:
         """Take what left sight out of the prompt; the rest of the leg, and whether the last answer stays."""
-        staying = list(range(len(leg.entered)))
         has_answer = leg.before is not None
+        if not leg.left:
+            return leg.entered, has_answer
+        staying = list(range(len(leg.entered)))
         for place, left in leg.left:
             gone = {number for number in staying if number < place and _goes(leg.entered[number], left)}
             staying = [number for number in staying if number not in gone]
@@ -103,7 +103,7 @@ class Placing:
             self._leave(left)
             # they were sent to no request of this context
             alone = [leg.entered[number] for number in sorted(gone)]
-            for one, size in zip(alone, size_step(step_of(leg, alone), family).estimates, strict=True):
+            for one, size in zip(alone, size_step(_part(leg, alone), family).estimates, strict=True):
                 self._piece(one, size)
         return [leg.entered[number] for number in staying], has_answer
 
@@ -130,7 +130,14 @@ class Placing:
         self._fill(pieces, sizes, target)
 
     def _go_on(
-        self, leg: Leg, target: float, pieces: list[int], sized: Sized, *, most: float, has_answer: bool
+        self,
+        leg: Leg,
+        entered: list[Entered],
+        target: float,
+        pieces: list[int],
+        sized: Sized,
+        *,
+        has_answer: bool,
     ) -> None:
         sizes = [size.tokens for size in sized.estimates]
         whole = sum(sizes)
@@ -144,7 +151,7 @@ class Placing:
             output = max(room - whole, 0.0)
         self.prompt.add(self._share(OUTPUT), output)
         room = target - self.prompt.end
-        if room > most:
+        if room > sum([one.entry.most for one in entered]):
             # what entered cannot be as large: the rest is in no log (5.2, trap 4)
             self.prompt.add(self._share(META), room - whole)
         self._fill(pieces, sizes, target)
@@ -152,7 +159,7 @@ class Placing:
     def _fit(self, end: float, *, is_other: bool) -> None:
         """Bring what was estimated, or counted by another model, to a length that was measured."""
         if is_other and not self._was_modelled:
-            self.prompt.scale(end)
+            self.prompt.stretch(end)
         elif end > self.prompt.end:
             # an estimated context does not know its floor
             self.prompt.widen(self._share(FLOOR), end - self.prompt.end)
@@ -194,6 +201,13 @@ class Placing:
             self.categories.append(category)
         self.category_of.append(self._known[category])
         return len(self.category_of) - 1
+
+
+def _part(leg: Leg, entered: list[Entered]) -> Step:
+    """So much of a leg as a step."""
+    if entered is leg.entered:
+        return leg.step
+    return leg.step._replace(entries=[one.entry for one in entered])
 
 
 def _is_known(asked: Asked | None) -> bool:

@@ -10,7 +10,7 @@ import math
 import tomllib
 from bisect import bisect_left
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +36,10 @@ _CONTEXTS = {
     "priority": {"service_tier": "priority"},
 }
 """What a service tier of a log is called in the price list; `standard` and others cost the list price."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HALF_HOUR = 1_800_000_000
+"""microseconds; prices by the time of day change at half hours"""
 
 
 class Rates(NamedTuple):
@@ -161,19 +165,21 @@ class Prices:
             prompt: All its input tokens, cached or not: above a size every token can cost more.
             tier: Service tier as in the log (`priority`, `batch`).
         """
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
+        return self.rates_at(model, (at - _EPOCH) // timedelta(microseconds=1), prompt, tier)
+
+    def rates_at(self, model: str | None, at: int, prompt: float, tier: str | None) -> Rates | None:
+        """As `rates`, at a time in microseconds UTC."""
         if not model:
             return None
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-        # prices by the time of day change at half hours
-        key = (model, tier, int(at.timestamp()) // 1800)
-        if key not in self._rates:
-            sheet = self._sheet(model, at, tier)
+        key = (model, tier, at // _HALF_HOUR)
+        found = self._rates.get(key)
+        if found is None:
+            sheet = self._sheet(model, _EPOCH + timedelta(microseconds=at), tier)
             sizes = sheet.sizes() if sheet is not None else []
-            self._rates[key] = (
-                sizes,
-                [None if sheet is None else sheet.at(size) for size in (*sizes, math.inf)],
-            )
-        sizes, rates = self._rates[key]
+            rates = [None if sheet is None else sheet.at(size) for size in (*sizes, math.inf)]
+            found = self._rates[key] = sizes, rates
+        sizes, rates = found
         return rates[bisect_left(sizes, prompt)]
 
     def window(self, model: str | None) -> int | None:

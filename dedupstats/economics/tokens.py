@@ -164,15 +164,21 @@ def by_classes(entry: Entry, family: Family | None) -> float:
     return bytes4(entry.counts) if family is None else family.tokens(entry.counts)
 
 
-def output_of(step: Step, family: Family | None) -> float | None:
-    """Tokens of the first answer, known or estimated; None: there is no telling.
+def output_of(output: int | None, visible: Visible, family: Family | None, *, is_known: bool) -> float | None:
+    """Tokens of an answer, known or estimated; None: there is no telling.
 
     A count that is only a lower bound is never used as the size, but the estimate is not below it (1.2).
+
+    Args:
+        output: The log's count.
+        visible: What the log shows of the answer.
+        family: Tokenizer of the model; None: not known.
+        is_known: The count is the final one.
     """
-    if step.is_output_known and step.output is not None:
-        return float(step.output)
-    guess = None if family is None else family.output_tokens(step.visible)
-    return None if guess is None else max(guess, float(step.output or 0))
+    if is_known and output is not None:
+        return float(output)
+    guess = None if family is None else family.output_tokens(visible)
+    return None if guess is None else max(guess, float(output or 0))
 
 
 def exact_net(step: Step) -> float | None:
@@ -200,9 +206,8 @@ def has_hidden(step: Step, output: float | None) -> bool:
     """
     if step.growth is None or output is None or not step.entries:
         return False
-    return step.growth - output - _fixed(step) > sum(
-        entry.most for entry in step.entries if not _is_fixed(entry)
-    )
+    most = sum([entry.most for entry in step.entries if not _is_fixed(entry)])
+    return step.growth - output - _fixed(step) > most
 
 
 def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
@@ -226,18 +231,18 @@ def size_step(step: Step, family: Family | None, factor: float = 1.0) -> Sized:
     """
     alone = [by_classes(entry, family) for entry in step.entries]
     net = exact_net(step)
-    if step.growth is not None and has_hidden(step, output_of(step, family)):
+    output = output_of(step.output, step.visible, family, is_known=step.is_output_known)
+    if has_hidden(step, output):
         estimates = [
             Estimate(size, _level(entry, family), size)
             for entry, size in zip(step.entries, alone, strict=True)
         ]
-        return Sized(output_of(step, family), estimates)
+        return Sized(output, estimates)
     if net is not None and step.output is not None:
         return Sized(step.output, _measured(step, net, alone, family))
-    anchored = _anchored(step, family, alone)
+    anchored = _anchored(step, family, alone, output)
     if anchored is not None:
         return anchored
-    output = output_of(step, family)
     estimates = [
         Estimate(size if entry.extra else size * factor, _level(entry, family), size)
         for entry, size in zip(step.entries, alone, strict=True)
@@ -272,14 +277,13 @@ def _measured(step: Step, net: float, alone: list[float], family: Family | None)
     return [Estimate(*parts) for parts in zip(sizes, levels, alone, strict=True)]
 
 
-def _anchored(step: Step, family: Family | None, alone: list[float]) -> Sized | None:
+def _anchored(step: Step, family: Family | None, alone: list[float], output: float | None) -> Sized | None:
     """Results and nothing else after an answer of unknown size: growth and classes weighed (L2)."""
-    if family is None or step.growth is None:
+    if family is None or step.growth is None or output is None:
         return None
-    output = output_of(step, family)
     free = [place for place, entry in enumerate(step.entries) if not _is_fixed(entry)]
     weights = [alone[place] for place in free]
-    if output is None or not free or not all(step.entries[place].is_result for place in free):
+    if not free or not all(step.entries[place].is_result for place in free):
         return None
     total = combined(step.growth - _fixed(step), output, sum(weights))
     if total is None:
@@ -360,9 +364,7 @@ def _is_fixed(entry: Entry) -> bool:
 
 
 def _fixed(step: Step) -> float:
-    return sum(
-        entry.extra.tokens for entry in step.entries if entry.extra is not None and entry.extra.is_exact
-    )
+    return sum([entry.extra.tokens for entry in step.entries if entry.extra and entry.extra.is_exact])
 
 
 def _level(entry: Entry, family: Family | None) -> Level:

@@ -7,27 +7,27 @@ that is another one.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.collector import collector_off
 from dedupstats.economics.cost import Usage
-from dedupstats.economics.events import Asked, Entered, Left
+from dedupstats.economics.events import Asked, Entered, Left, legs
 from dedupstats.economics.families import Counts, Visible
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
-from dedupstats.economics.tokens import EXTRAS, Entry, session_factor
+from dedupstats.economics.tokens import EXTRAS, Entry
 from dedupstats.errors import UsageError
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
 from dedupstats.paths import expanded, plain_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from dedupstats.economics.carry import ContextCost
-    from dedupstats.economics.events import Event
+    from dedupstats.economics.carry import Costs
+    from dedupstats.economics.events import Event, Leg
     from dedupstats.store import Store
 
 VARIABLE = "DEDUPSTATS_PRICES"
@@ -39,8 +39,10 @@ USD = 1e-6
 
 _ROWS = 20_000
 """rows of a chunk of sessions: what is in memory at once"""
-_FALLBACK = datetime(2026, 11, 1, tzinfo=UTC)
-"""when requests are priced if no record of the store has a time"""
+_KEPT = 100_000
+"""rows of whole chunks that are kept until they are needed again: about 70 MB"""
+_FALLBACK = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1e6)
+"""when requests are priced if no record of the store has a time, microseconds UTC"""
 
 
 def price_list(environment: Mapping[str, str] | None = None) -> Prices:
@@ -95,61 +97,83 @@ def settle_costs(store: Store, prices: Prices) -> None:
     In the transaction that is open; copies, sessions and requests must be settled.
     """
     # numpy takes as long to load as an import that finds nothing new to run
-    from dedupstats.economics.carry import carry, exact_ratios
+    from dedupstats.economics.carry import Cashier
     from dedupstats.history.fits import Fits
 
     for table in ("request_cost", "request_share", "emission_cost"):
         store.query(f"delete from derived.{table}")
-    newest = store.query("select max(ts) from raw.request")[0][0]
-    undated = _FALLBACK if newest is None else datetime.fromtimestamp(newest / 1e6, UTC)
+    undated = store.query("select coalesce(max(ts), ?) from raw.request", [_FALLBACK])[0][0]
     with collector_off():
-        # all sessions are read twice: what estimates one of them is fitted on all
-        fits = Fits(session_events(store))
+        # what estimates one session is fitted on all
+        sessions = _Twice(store)
+        fits = Fits(sessions.first())
         fits.save(store)
-        for sessions in session_chunks(store):
-            rows = _Rows()
-            for contexts in _sessions(store, sessions):
+        for chunk in sessions.second():
+            cashier = Cashier(prices, undated)
+            for contexts in chunk:
                 families = fits.families(contexts[0].source)
-                ratios = [ratio for one in contexts for ratio in exact_ratios(one.events, families)]
-                factor = session_factor(ratios)
+                factor = fits.factor(contexts[0].session_key)
                 for one in contexts:
-                    cost = carry(
-                        one.events,
-                        prices,
-                        undated=undated,
-                        factor=factor,
-                        is_side=one.is_side,
-                        families=families,
-                    )
-                    rows.take(cost)
-            rows.append(store)
+                    cashier.take(one.legs, factor=factor, is_side=one.is_side, families=families)
+            _write(store, cashier.costs())
     store.query("delete from raw.meta where key in ('prices', 'price_basis')")
     store.query(
         "insert into raw.meta values ('prices', ?), ('price_basis', ?)", [stamp(prices), prices.basis]
     )
 
 
-class ContextEvents(NamedTuple):
-    """A context's events, in order."""
+class ContextLegs(NamedTuple):
+    """What happened in a context, in order."""
 
     source: str
     session_key: int
     context_key: int
     is_side: bool
-    events: list[Event]
+    legs: list[Leg]
 
 
-def session_events(store: Store) -> Iterator[list[ContextEvents]]:
-    """The events of every session, context by context: for measurements of the rules themselves."""
-    for sessions in session_chunks(store):
-        yield from _sessions(store, sessions)
+class _Twice:
+    """What happened in all sessions of a store, to be gone through twice.
+
+    What the first time makes is kept for the second one as far as memory allows; the rest is read again.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: deque[list[list[ContextLegs]]] = deque()
+        self._read_again: list[list[int]] = []
+
+    def first(self) -> Iterator[list[ContextLegs]]:
+        """Session by session, each context by context."""
+        kept = 0
+        for keys, rows in session_chunks(self._store):
+            if kept + rows > _KEPT:
+                self._read_again.append(keys)
+                yield from _sessions(self._store, keys)
+            else:
+                kept += rows
+                self._kept.append(list(_sessions(self._store, keys)))
+                yield from self._kept[-1]
+
+    def second(self) -> Iterator[Iterable[list[ContextLegs]]]:
+        """The same in chunks; what was kept is given up."""
+        while self._kept:
+            yield self._kept.popleft()
+        for keys in self._read_again:
+            yield _sessions(self._store, keys)
+
+
+def session_legs(store: Store) -> Iterator[list[ContextLegs]]:
+    """What happened in every session, context by context: for measurements of the rules themselves."""
+    for keys, _ in session_chunks(store):
+        yield from _sessions(store, keys)
 
 
 # -- from rows to events -------------------------------------------------------------------------------------
 
 
-def session_chunks(store: Store) -> Iterator[list[int]]:
-    """Session keys, so many at once that their rows fit in memory."""
+def session_chunks(store: Store) -> Iterator[tuple[list[int], int]]:
+    """Session keys, so many at once that their rows fit in memory; and how many rows they are."""
     sizes = store.query(
         """
         select c.session_key, count(*) from raw.context c
@@ -164,10 +188,10 @@ def session_chunks(store: Store) -> Iterator[list[int]]:
         chunk.append(key)
         rows += count
         if rows >= _ROWS:
-            yield chunk
+            yield chunk, rows
             chunk, rows = [], 0
     if chunk:
-        yield chunk
+        yield chunk, rows
 
 
 _CONTEXTS = """
@@ -176,8 +200,9 @@ where c.session_key in (select session_key from costed) order by all
 """
 _REQUESTS = """
 select r.context_key, r.emissions_before, r.line, r.request_key, r.ts, model.text, tier.text,
-    d.input_tokens, d.cache_read_tokens, d.cache_write_5m_tokens, d.cache_write_1h_tokens,
-    d.output_tokens, d.output_known, r.text_bytes, r.tool_input_bytes, r.thinking_bytes, r.calls,
+    coalesce(d.input_tokens, 0), coalesce(d.cache_read_tokens, 0), coalesce(d.cache_write_5m_tokens, 0),
+    coalesce(d.cache_write_1h_tokens, 0), d.output_tokens, d.output_known and d.output_tokens is not null,
+    r.text_bytes, r.tool_input_bytes, r.thinking_bytes, r.calls,
     r.hidden_thinking, d.context_key = r.context_key
 from raw.request r
 join derived.request d using (request_key)
@@ -214,7 +239,7 @@ order by b.context_key, b.at_ordinal, b.line, b.kind
 """
 
 _CLEARS = (BoundaryKind.COMPACTION, BoundaryKind.CLEAR)
-_KINDS = {
+_KINDS: dict[str, Kind] = {
     EnteredKind.USER: Kind.USER,
     EnteredKind.ATTACHMENT: Kind.ATTACHMENT,
     EnteredKind.SUMMARY: Kind.SUMMARY,
@@ -222,49 +247,36 @@ _KINDS = {
 }
 
 
-def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextEvents]]:
+def _sessions(store: Store, keys: list[int]) -> Iterator[list[ContextLegs]]:
     store.query("create or replace temp table costed (session_key bigint)")
     store.append("costed", [(key,) for key in keys])
     placed: Within[Event] = Within()
-    for context, before, line, *rest in store.query(_REQUESTS):
-        placed.request(context, before, line, _asked(rest))
+    for context, before, line, *row in store.query(_REQUESTS):
+        key, at, model, tier, uncached, read, short, long, output, is_known, *visible, is_billed = row
+        usage = Usage(uncached, read, short, long) if uncached or read or short or long else None
+        asked = Asked(
+            key, at, model, tier, usage, output, bool(is_known), Visible._make(visible), bool(is_billed)
+        )
+        placed.request(context, before, line, asked)
     for context, ordinal, line, key, tool, klass, *counts in store.query(_EMISSIONS):
-        entry = Entry(Counts(*counts), is_result=True, is_image=klass == Class.IMAGE)
+        entry = Entry(Counts._make(counts), True, klass == Class.IMAGE)
         placed.result(context, ordinal, line, Entered(key, ordinal, Kind.RESULT, tool, entry))
     for context, before, line, kind, label, *counts in store.query(_ENTERED):
         is_attachment = kind == EnteredKind.ATTACHMENT
         extra = EXTRAS.get(label) if is_attachment else None
-        entry = Entry(Counts(*counts), is_result=False, extra=extra, is_whole=kind == EnteredKind.USER)
-        one = Entered(None, None, _KINDS[EnteredKind(kind)], label if is_attachment else None, entry)
+        entry = Entry(Counts(*counts), False, False, extra, kind == EnteredKind.USER)
+        one = Entered(None, None, _KINDS[kind], label if is_attachment else None, entry)
         placed.text(context, before, line, one)
     for context, ordinal, line, kind, kept, removed in store.query(_BOUNDARIES):
         clears = kind in _CLEARS
         left = Left(clears, kind == BoundaryKind.REWIND, ordinals(kept if clears else removed))
         placed.boundary(context, ordinal, line, left)
-    sessions: defaultdict[int, list[ContextEvents]] = defaultdict(list)
+    sessions: defaultdict[int, list[ContextLegs]] = defaultdict(list)
     for session, context, source, kind in store.query(_CONTEXTS):
         if context in placed:
-            is_side = kind == ContextKind.SIDE
-            sessions[session].append(ContextEvents(source, session, context, is_side, placed.of(context)))
+            found = list(legs(placed.of(context)))
+            sessions[session].append(ContextLegs(source, session, context, kind == ContextKind.SIDE, found))
     yield from sessions.values()
-
-
-def _asked(row: list[Any]) -> Asked:
-    key, at, model, tier, *rest = row
-    usage, output, is_known, visible, is_billed = rest[:4], rest[4], rest[5], rest[6:11], rest[11]
-    uncached, read, short, long = (value or 0 for value in usage)
-    is_told = any(usage)
-    return Asked(
-        key,
-        at,
-        model,
-        tier,
-        Usage(uncached, read, short, long) if is_told else None,
-        output,
-        bool(is_known) and output is not None,
-        Visible(*visible),
-        bool(is_billed),
-    )
 
 
 def ordinals(ranges: str | None) -> frozenset[int]:
@@ -285,33 +297,33 @@ def ordinals(ranges: str | None) -> frozenset[int]:
 # -- from figures to rows ------------------------------------------------------------------------------------
 
 
-class _Rows:
-    """Rows of the three tables."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[Any, ...]] = []
-        self.shares: list[tuple[Any, ...]] = []
-        self.emissions: list[tuple[Any, ...]] = []
-
-    def take(self, cost: ContextCost) -> None:
-        """Take in a context's figures."""
-        for one in cost.requests:
-            paid = (_usd(one.input_cost), float(one.output), one.is_output_known, _usd(one.output_cost))
-            self.requests.append((one.key, *map(float, one.parts), *paid, one.is_modelled, one.is_expired))
-        self.shares += [
-            (*rest, _usd(paid), again, _usd(paid_again)) for *rest, paid, again, paid_again in cost.shares
-        ]
-        for entry in cost.entries:
-            size = (float(entry.size.tokens), int(entry.size.level), float(entry.size.by_classes))
-            carried = (*map(float, entry.parts), entry.cost * USD, entry.unpriced, entry.modelled)
-            self.emissions.append((entry.key, *size, entry.requests, *carried))
-
-    def append(self, store: Store) -> None:
-        """Write them."""
-        store.append("derived.request_cost", self.requests)
-        store.append("derived.request_share", self.shares)
-        store.append("derived.emission_cost", self.emissions)
+_INSERT_REQUESTS = f"""
+insert into derived.request_cost
+select key, read, write_1h, write_5m, uncached, case when not isnan(input_cost) then input_cost * {USD} end,
+    output, is_output_known, case when not isnan(output_cost) then output_cost * {USD} end, is_modelled,
+    is_expired
+from given
+"""
+_INSERT_SHARES = f"""
+insert into derived.request_share
+select key, $kinds[category + 1], $labels[category + 1], read, write_1h, write_5m, uncached,
+    case when not isnan(cost) then cost * {USD} end, again,
+    case when not isnan(again_cost) then again_cost * {USD} end
+from given
+"""
+_INSERT_EMISSIONS = f"""
+insert into derived.emission_cost
+select key, tokens, level, by_classes, requests, read, write_1h, write_5m, uncached, cost * {USD}, unpriced,
+    modelled
+from given
+"""
 
 
-def _usd(cost: float | None) -> float | None:
-    return None if cost is None else cost * USD
+def _write(store: Store, costs: Costs) -> None:
+    for requests in costs.requests:
+        store.insert(_INSERT_REQUESTS, requests._asdict())
+    kinds = [category.kind.value for category in costs.categories]
+    labels = [category.label for category in costs.categories]
+    for shares in costs.shares:
+        store.insert(_INSERT_SHARES, shares._asdict(), {"kinds": kinds, "labels": labels})
+    store.insert(_INSERT_EMISSIONS, costs.emissions._asdict())

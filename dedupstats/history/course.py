@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.economics.families import Visible, family_of
-from dedupstats.economics.tokens import Level, Step, output_of
+from dedupstats.economics.tokens import Level, output_of
 from dedupstats.history.within import Within
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def courses(store: Store, sessions: Sequence[int]) -> Iterator[Course]:
 def _sent(line: int, row: list[Any]) -> Sent:
     ts, model, version, prompt, output, is_known, text, inputs, thinking, calls, hidden, is_own = row
     visible = Visible(text, inputs, thinking, calls, hidden)
-    answer = output_of(Step(None, output, bool(is_known), visible, ()), family_of(model))
+    answer = output_of(output, visible, family_of(model), is_known=bool(is_known))
     return Sent(
         line,
         _time(ts),

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from dedupstats.economics.events import singles
 from dedupstats.economics.families import FAMILIES, family_of
 from dedupstats.economics.fit import Basis, Measured, fitted
+from dedupstats.economics.tokens import session_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dedupstats.economics.carry import FamilyOf
     from dedupstats.economics.families import Family
     from dedupstats.economics.fit import Fitted
-    from dedupstats.history.costs import ContextEvents
+    from dedupstats.history.costs import ContextLegs
     from dedupstats.store import Store
 
 NO_FAMILY = "other models"
@@ -34,16 +35,16 @@ class Fits:
         found: What became of each family of each source that has a result measured alone; in order.
     """
 
-    def __init__(self, sessions: Iterable[list[ContextEvents]]) -> None:
+    def __init__(self, sessions: Iterable[list[ContextLegs]]) -> None:
         """Fit what can be fitted.
 
         Args:
-            sessions: The events of every session, in an order that is the same however they came in.
+            sessions: What happened in every session, in an order that is the same however they came in.
         """
         steps: defaultdict[tuple[str, Family | None], list[Measured]] = defaultdict(list)
         for contexts in sessions:
             for one in contexts:
-                for single in singles(one.events):
+                for single in singles(one.legs):
                     # what a copy says again was measured once
                     if single.asked.is_billed:
                         measured = Measured(one.session_key, single.entry.counts, single.tokens)
@@ -53,7 +54,12 @@ class Fits:
             (source, name(family)): made[source, family]
             for source, family in sorted(made, key=lambda key: (key[0], _ORDER.index(name(key[1]))))
         }
+        self._factors = _factors(made, steps)
         self._by_source: dict[str, FamilyOf] = {}
+
+    def factor(self, session_key: int) -> float:
+        """A session's own factor on the constants in use (5.5)."""
+        return self._factors.get(session_key, 1.0)
 
     def families(self, source: str) -> FamilyOf:
         """Finds the family of a model, with the constants in use for a source."""
@@ -100,6 +106,19 @@ class Fits:
                 )
             )
         store.append("derived.calibration_fit", rows)
+
+
+def _factors(
+    made: dict[tuple[str, Family | None], Fitted],
+    steps: Mapping[tuple[str, Family | None], Sequence[Measured]],
+) -> dict[int, float]:
+    ratios: defaultdict[int, list[float]] = defaultdict(list)
+    for key, own in steps.items():
+        family = made[key].family
+        if family is not None:
+            for one in own:
+                ratios[one.session].append(one.tokens / family.tokens(one.counts))
+    return {session: session_factor(found) for session, found in ratios.items()}
 
 
 def name(family: Family | None) -> str:

@@ -46,4 +46,4 @@ class Within(Generic[_T]):
     def of(self, context: int) -> list[_T]:
         """What happened in a context, in order; what ties stays as it came."""
         # the number of its row decides before the things themselves would be compared
-        return [what for *_, what in sorted(self._placed.get(context, ()), key=lambda one: one[:5])]
+        return [one[5] for one in sorted(self._placed.get(context, ()))]

@@ -26,7 +26,7 @@ from dedupstats.errors import StoreError
 from dedupstats.paths import expanded, for_duckdb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -212,6 +212,16 @@ class Store:
         if rows:
             with self.connection.appender(table) as appender:
                 appender.append_rows(rows)
+
+    def insert(
+        self, sql: str, columns: Mapping[str, NDArray[Any]], parameters: dict[str, Any] | None = None
+    ) -> None:
+        """Run a statement that reads arrays of equal length, by name, as the columns of the table `given`."""
+        self.connection.register("given", columns)
+        try:
+            self.query(sql, parameters)
+        finally:
+            self.connection.unregister("given")
 
     def limit_memory(self) -> None:
         """Let DuckDB hold `IMPORT_MEMORY` and no more, unless the store has texts that need more.

@@ -27,7 +27,7 @@ from dedupstats.economics.tokens import (
     size_step,
     split,
 )
-from dedupstats.history.costs import session_events
+from dedupstats.history.costs import session_legs
 from dedupstats.history.fits import Fits
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Error(NamedTuple):
 
 def cases(store: Store, fits: Fits) -> Iterator[Case]:
     """Every result that is measured alone, of a known family; copies left out."""
-    for contexts in session_events(store):
+    for contexts in session_legs(store):
         for context in contexts:
-            for one in singles(context.events):
+            for one in singles(context.legs):
                 family = fits.families(context.source)(one.asked.model)
                 if family is not None and one.asked.is_billed:
                     yield Case(context.source, context.session_key, family, one.step, one.entry, one.tokens)
@@ -135,7 +135,7 @@ def main() -> None:
     ]
     with open_store(":memory:") as store:
         import_paths(store, paths, environment={})
-        fits = Fits(session_events(store))
+        fits = Fits(session_legs(store))
         everything = list(cases(store, fits))
     print("Error of tokens in %: median, 90 %, within 10 %, of the sum, n")
     for source, family in dict.fromkeys((case.source, case.family) for case in everything):

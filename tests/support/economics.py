@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedupstats.economics.cost import Usage
-from dedupstats.economics.events import Asked, Entered
+from dedupstats.economics.carry import Cashier
+from dedupstats.economics.cost import Parts, Usage
+from dedupstats.economics.events import Asked, Entered, legs
 from dedupstats.economics.families import Counts, Visible
 from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dedupstats.economics.events import Event
     from dedupstats.economics.prices import Rates
 
 SECOND = 1_000_000
@@ -59,6 +64,82 @@ def result(key: int, size: int = 400, ordinal: int | None = None, label: str = "
 def text(size: int = 400, kind: Kind = Kind.USER) -> Entered:
     """A text that entered otherwise."""
     return Entered(None, None, kind, None, Entry(Counts(size), False))
+
+
+class RequestCost(NamedTuple):
+    """What one request was charged; µ$."""
+
+    key: int
+    parts: Parts
+    input_cost: float | None
+    output: float
+    is_output_known: bool
+    output_cost: float | None
+    is_modelled: bool
+    is_expired: bool
+
+
+class ShareCost(NamedTuple):
+    """What one request was charged for all pieces of a category; µ$."""
+
+    key: int
+    kind: Kind
+    label: str | None
+    parts: Parts
+    cost: float | None
+    again: float
+    again_cost: float | None
+
+
+class EntryCost(NamedTuple):
+    """What an emission cost over its life; µ$."""
+
+    key: int
+    tokens: float
+    level: int
+    by_classes: float
+    requests: int
+    parts: Parts
+    cost: float
+    unpriced: float
+    modelled: float
+
+
+class ContextCost(NamedTuple):
+    """What contexts cost, row by row."""
+
+    requests: list[RequestCost]
+    shares: list[ShareCost]
+    entries: list[EntryCost]
+
+
+def cost(*contexts: Iterable[Event], is_side: bool = False) -> ContextCost:
+    """What contexts cost, one after the other, at the hand vectors' prices."""
+    cashier = Cashier(PRICES, int(UNDATED.timestamp() * SECOND))
+    for events in contexts:
+        cashier.take(legs(events), is_side=is_side)
+    found = cashier.costs()
+    return ContextCost(
+        [
+            RequestCost(key, Parts(*figures[:4]), *figures[4:])
+            for block in found.requests
+            for key, *figures in _rows(block)
+        ],
+        [
+            ShareCost(key, *found.categories[number], Parts(*figures[:4]), *figures[4:])
+            for block in found.shares
+            for key, number, *figures in _rows(block)
+        ],
+        [EntryCost(*figures[:5], Parts(*figures[5:9]), *figures[9:]) for figures in _rows(found.emissions)],
+    )
+
+
+def _rows(columns: Iterable[Any]) -> list[list[Any]]:
+    """Rows of columns; what is not a number is None."""
+    return [
+        [None if isinstance(cell, float) and isnan(cell) else cell for cell in row]
+        for row in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def by_position(usage: Usage, rates: Rates, low: int, high: int) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.economics import PRICES, UNDATED, asked, by_position, result, text
+from support.economics import PRICES, asked, by_position, cost, result, text
 
-from dedupstats.economics.carry import ContextCost, EntryCost, carry, exact_ratios
+from dedupstats.economics import metering
+from dedupstats.economics.carry import Cashier
 from dedupstats.economics.cost import (
     Borne,
     EntryElision,
@@ -21,13 +23,15 @@ from dedupstats.economics.cost import (
     modelled_usage,
     parts_between,
 )
-from dedupstats.economics.events import Asked, Left
+from dedupstats.economics.events import Asked, Left, legs, singles
 from dedupstats.economics.families import Visible
 from dedupstats.economics.prices import Rates
-from dedupstats.economics.prompt import Kind
+from dedupstats.economics.prompt import Kind, Prompt
 from dedupstats.economics.tokens import Level
 
 if TYPE_CHECKING:
+    from support.economics import ContextCost, EntryCost
+
     from dedupstats.economics.events import Event
 
 A, B, C = 0, 1, 2
@@ -50,10 +54,6 @@ def session_t(
     ]
 
 
-def cost(events: list[Event]) -> ContextCost:
-    return carry(events, PRICES, undated=UNDATED)
-
-
 def entry(found: ContextCost, key: int) -> EntryCost:
     (one,) = [one for one in found.entries if one.key == key]
     return one
@@ -61,7 +61,7 @@ def entry(found: ContextCost, key: int) -> EntryCost:
 
 def test_vector_1_first_pass() -> None:
     found = cost(session_t())
-    assert [(one.key, one.size.tokens, one.size.level) for one in found.entries] == [
+    assert [(one.key, one.tokens, one.level) for one in found.entries] == [
         (A, 1_800, Level.EXACT),
         (B, 600, Level.SPLIT),
         (C, 300, Level.SPLIT),
@@ -115,7 +115,7 @@ def test_vector_6_under_a_compaction() -> None:
     assert all_hit_cost(1_800, 1, RATES) == 1_800 * 3.75
     assert parts_between(modelled_usage(8_050, 8_000, 1, 300), 5_200, 7_000).cost(RATES) == pytest.approx(540)
     # behind the floor stands what entered after the boundary
-    last = {one.kind: one.tokens for one in found.shares if one.key == 4}
+    last = {one.kind: one.parts.tokens for one in found.shares if one.key == 4}
     assert last == {Kind.FLOOR: 5_000, Kind.USER: 1_500}
 
 
@@ -124,9 +124,9 @@ def test_vector_9_an_unpriced_model() -> None:
     assert [one.input_cost is None for one in found.requests] == [False, False, True, False]
     a = entry(found, A)
     assert a.cost == pytest.approx(7_282.5)
-    assert (a.size.tokens, a.parts.tokens, a.unpriced) == (1_800, 5_400, 1_800)
+    assert (a.tokens, a.parts.tokens, a.unpriced) == (1_800, 5_400, 1_800)
     # another model's growth measures nothing
-    assert entry(found, B).size.level == Level.UNKNOWN
+    assert entry(found, B).level == Level.UNKNOWN
 
 
 def test_vector_14_floor_and_history() -> None:
@@ -134,8 +134,8 @@ def test_vector_14_floor_and_history() -> None:
     for key, prompt in enumerate((20_000, 30_000, 45_000, 60_000)):
         events += [asked(key, (prompt, 0, 0, 0), 500), result(key)]
     found = cost(events)
-    floor = sum(one.tokens for one in found.shares if one.kind is Kind.FLOOR)
-    history = sum(one.tokens for one in found.shares if one.kind is not Kind.FLOOR)
+    floor = sum(one.parts.tokens for one in found.shares if one.kind is Kind.FLOOR)
+    history = sum(one.parts.tokens for one in found.shares if one.kind is not Kind.FLOOR)
     assert (floor, history) == (80_000, 75_000)
     assert round(100 * floor / (floor + history), 1) == 51.6
 
@@ -146,7 +146,7 @@ def test_a_modelled_context_is_the_all_hit_model() -> None:
     events += [asked(key, None, None, seconds=key, is_known=False) for key in (1, 2, 3)]
     found = cost(events)
     one = entry(found, A)
-    assert one.size.tokens == 1_000
+    assert one.tokens == 1_000
     assert one.cost == pytest.approx(all_hit_cost(1_000, 3, RATES))
     assert one.modelled == one.parts.tokens == 3_000
     assert all(request.is_modelled for request in found.requests)
@@ -174,8 +174,8 @@ def test_a_copy_of_a_request_is_not_billed() -> None:
 
 
 def test_a_side_request_is_one_piece() -> None:
-    found = carry([asked(1, (10, 990, 0, 0), 5)], PRICES, undated=UNDATED, is_side=True)
-    assert [(one.kind, one.tokens) for one in found.shares] == [(Kind.SIDE, 1_000)]
+    found = cost([asked(1, (10, 990, 0, 0), 5)], is_side=True)
+    assert [(one.kind, one.parts.tokens) for one in found.shares] == [(Kind.SIDE, 1_000)]
 
 
 def test_a_rewind_cuts_the_branch() -> None:
@@ -183,7 +183,7 @@ def test_a_rewind_cuts_the_branch() -> None:
     events.insert(6, Left(clears=False, is_rewind=True, ordinals=frozenset({A, B, C})))
     found = cost(events)
     assert [entry(found, key).requests for key in (A, B, C)] == [2, 1, 1]
-    assert {one.kind: one.tokens for one in found.shares if one.key == 4} == {
+    assert {one.kind: one.parts.tokens for one in found.shares if one.key == 4} == {
         Kind.FLOOR: 5_000,
         Kind.OUTPUT: 200,
         Kind.USER: 300,
@@ -206,7 +206,7 @@ def test_hidden_text_is_no_results() -> None:
         asked(3, (9_505, 0, 0, 0), 5),
     ]
     found = cost(events)
-    last = {one.kind: one.tokens for one in found.shares if one.key == 3}
+    last = {one.kind: one.parts.tokens for one in found.shares if one.key == 3}
     assert last == {Kind.FLOOR: 5_000, Kind.OUTPUT: 105, Kind.META: 3_900 + 498, Kind.USER: 2}
 
 
@@ -215,12 +215,9 @@ def test_a_clock_that_runs_backwards_expires_nothing() -> None:
     assert not any(one.is_expired for one in found.requests)
 
 
-def test_ratios_are_those_of_results_measured_alone() -> None:
-    assert exact_ratios(session_t()) == []
-    events = [
-        one._replace(model="claude-sonnet-4-5") if hasattr(one, "model") else one for one in session_t()
-    ]
-    assert exact_ratios(events) == [pytest.approx(1_800 / (12 + 5_400 / 3.10))]
+def test_what_is_measured_alone() -> None:
+    (one,) = singles(legs(session_t()))
+    assert (one.asked.key, one.entry.counts.bytes, one.tokens) == (2, 5_400, 1_800)
 
 
 # -- leaving out at entry ------------------------------------------------------------------------------------
@@ -312,15 +309,105 @@ def test_pieces_add_up_to_every_request(events: list[Event]) -> None:
     assert len(found.requests) == sum(isinstance(event, Asked) for event in events)
     for request in found.requests:
         own = [share for share in found.shares if share.key == request.key]
-        parts = [sum(getattr(share, part) for share in own) for part in Parts._fields]
+        parts = [sum(getattr(share.parts, part) for share in own) for part in Parts._fields]
         assert parts == pytest.approx(request.parts, abs=1e-6)
         if request.input_cost is not None:
             assert sum(share.cost or 0 for share in own) == pytest.approx(request.input_cost, abs=1e-6)
-        assert all(share.again <= share.tokens - share.read + 1e-6 for share in own)
-        assert all(getattr(share, part) >= 0 for share in own for part in Parts._fields)
-    results = sum(share.tokens for share in found.shares if share.kind is Kind.RESULT)
+        assert all(share.again <= share.parts.tokens - share.parts.read + 1e-6 for share in own)
+        assert all(getattr(share.parts, part) >= 0 for share in own for part in Parts._fields)
+    results = sum(share.parts.tokens for share in found.shares if share.kind is Kind.RESULT)
     assert sum(one.parts.tokens for one in found.entries) == pytest.approx(results, abs=1e-6)
     assert len(found.entries) == sum(getattr(event, "kind", None) is Kind.RESULT for event in events)
     for one in found.entries:
-        assert one.size.tokens >= 0
+        assert one.tokens >= 0
         assert 0 <= one.unpriced <= one.parts.tokens + 1e-6
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(contexts(), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 9), st.integers(1, 9))
+def test_no_figure_depends_on_what_is_charged_with_it(
+    found: list[list[Event]], batch: int, slots: int, cells: int
+) -> None:
+    whole = [cost(events) for events in found]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metering, "_BATCH", batch)
+        patch.setattr(metering, "_SLOTS", slots)
+        patch.setattr(metering, "_CELLS", cells)
+        together = cost(*found)
+        alone = [cost(events) for events in found]
+    # to the last bit, or an import in another order would have other figures
+    assert together.requests == [one for context in alone for one in context.requests]
+    assert together.shares == [one for context in alone for one in context.shares]
+    assert together.entries == [one for context in alone for one in context.entries]
+    for mine, one in zip(alone, whole, strict=True):
+        assert (mine.requests, mine.shares) == (one.requests, one.shares)
+        for entry, other in zip(mine.entries, one.entries, strict=True):
+            assert entry[:5] == other[:5]
+            assert entry.parts == pytest.approx(other.parts, abs=1e-6)
+            assert entry[6:] == pytest.approx(other[6:], abs=1e-6)
+
+
+def test_a_prompt_that_only_grows_is_charged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is: its pieces are gone through once a batch, not once a request."""
+    monkeypatch.setattr(metering, "_SLOTS", 1)
+    cashier = Cashier(PRICES, 0)
+    cashier.take(legs(session_t()))
+    (block,) = cashier.costs().requests
+    assert block.key.tolist() == [1, 2, 3, 4]
+
+
+# -- where pieces stand --------------------------------------------------------------------------------------
+
+
+def test_another_tokenizer_moves_no_piece() -> None:
+    """Models that take turns stretch the prompt at each request: one that copied it would be quadratic."""
+    prompt = Prompt()
+    prompt.add(0, 1_000)
+    edges = prompt.edges
+    for number in range(1, 50):
+        prompt.stretch(prompt.end * (1.25 if number % 2 else 0.8))
+        prompt.add(number, 100)
+    assert prompt.edges is edges
+
+
+moves = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 900)),
+        st.tuples(st.just("stretch"), st.integers(0, 3_000)),
+        st.tuples(st.just("cut"), st.integers(0, 3_000)),
+        st.tuples(st.just("widen"), st.integers(1, 900)),
+        st.tuples(st.just("keep"), st.integers(1, 3)),
+    ),
+    max_size=12,
+)
+
+
+@given(moves)
+def test_a_prompt_is_the_sizes_of_its_pieces(steps: list[tuple[str, int]]) -> None:
+    """Against a list of sizes that is made anew at each step."""
+    prompt = Prompt()
+    sizes: list[tuple[int, float]] = []
+    for number, (step, size) in enumerate(steps):
+        end = sum(tokens for _, tokens in sizes)
+        if step == "add":
+            prompt.add(number, size)
+            sizes += [(number, float(size))] if size else []
+        elif step == "stretch":
+            prompt.stretch(size)
+            sizes = [(piece, tokens * size / (end or 1)) for piece, tokens in sizes]
+        elif step == "widen":
+            prompt.widen(number, size)
+            sizes.insert(0, (number, float(size)))
+        elif step == "keep":
+            prompt.keep([piece for piece, _ in sizes if piece % (size + 1)])
+            sizes = [one for one in sizes if one[0] % (size + 1) and one[1]]
+        elif size < end - 1e-6:
+            prompt.cut(size)
+            while sizes and sum(tokens for _, tokens in sizes[:-1]) > size - 1e-6:
+                sizes.pop()
+            if sizes:
+                sizes[-1] = sizes[-1][0], size - sum(tokens for _, tokens in sizes[:-1])
+        assert prompt.pieces == [piece for piece, _ in sizes]
+        edges = [edge * prompt.scale for edge in prompt.edges]
+        assert edges == pytest.approx([0.0, *accumulate(tokens for _, tokens in sizes)])
+        assert prompt.end == pytest.approx(edges[-1])

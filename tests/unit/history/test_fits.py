@@ -10,6 +10,7 @@ from support.pipeline import Log
 
 from dedupstats import import_paths, open_store
 from dedupstats.economics.families import Classes, Counts
+from dedupstats.history import costs
 from dedupstats.sources.measure import measure
 
 if TYPE_CHECKING:
@@ -131,6 +132,19 @@ def test_an_import_that_adds_sessions_fits_anew_whatever_the_order(tmp_path: Pat
                 )
             )
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("kept", [0, 200, 100_000])
+def test_what_memory_does_not_hold_is_read_again(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    import_paths(store, logs(tmp_path), environment={})
+    tables = ("request_cost", "request_share", "emission_cost", "calibration_fit")
+    whole = [store.query(f"from derived.{table} order by all") for table in tables]
+    monkeypatch.setattr(costs, "_ROWS", 50)
+    monkeypatch.setattr(costs, "_KEPT", kept)
+    costs.settle_costs(store, costs.price_list({}))
+    assert [store.query(f"from derived.{table} order by all") for table in tables] == whole
 
 
 def test_made_up_usage_is_not_fitted(tmp_path: Path, store: Store) -> None:
