@@ -7,7 +7,6 @@ uncached (token-economics.md 2.2). Money is in millionths of a dollar (µ$): tok
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -33,57 +32,6 @@ class Usage(NamedTuple):
     def prompt(self) -> float:
         """The whole prompt."""
         return self.uncached + self.read + self.write_5m + self.write_1h
-
-
-class Parts(NamedTuple):
-    """Tokens by what they were charged as."""
-
-    read: float = 0.0
-    write_1h: float = 0.0
-    write_5m: float = 0.0
-    uncached: float = 0.0
-
-    @property
-    def tokens(self) -> float:
-        """All of them."""
-        return self.read + self.write_1h + self.write_5m + self.uncached
-
-    def cost(self, rates: Rates) -> float:
-        """What they cost, µ$."""
-        return (
-            self.read * rates.read
-            + self.write_1h * rates.write_1h
-            + self.write_5m * rates.write_5m
-            + self.uncached * rates.input
-        )
-
-    def __add__(self, other: object) -> Parts:
-        """Parts together (a tuple would be made longer)."""
-        if not isinstance(other, Parts):
-            return NotImplemented
-        return Parts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-
-def bounds(usage: Usage) -> tuple[float, float, float, float, float]:
-    """Where the parts of a prompt begin and end: read, written for 1 h, for 5 min, uncached (2.2).
-
-    The hour stands before the five minutes because the API wants longer entries first.
-    """
-    first = usage.read
-    second = first + usage.write_1h
-    third = second + usage.write_5m
-    return 0.0, first, second, third, third + usage.uncached
-
-
-def parts_between(usage: Usage, low: float, high: float) -> Parts:
-    """How a request charged the positions from `low` to `high` of its prompt.
-
-    Example:
-        >>> parts_between(Usage(10, 4990, 2000, 0), 5200, 7000)
-        Parts(read=0.0, write_1h=0.0, write_5m=1790.0, uncached=10.0)
-    """
-    edges = bounds(usage)
-    return Parts(*(max(0.0, float(min(high, end) - max(low, begin))) for begin, end in pairwise(edges)))
 
 
 def modelled_usage(

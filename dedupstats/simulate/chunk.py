@@ -212,7 +212,8 @@ class Chunk:
         rows = np.flatnonzero((np.bincount(calls)[calls] > 1) & ~self.unasked)
         rows = rows[np.argsort(calls[rows], kind="stable")]
         calls, sha, is_error = calls[rows], columns["sha64"][rows], columns["is_error"][rows]
-        # what came right before says it of itself: each change, and each failure, is behind such a row
+        # of a change the row before it counts, and a failure itself: both stand right before another row of
+        # the call, and the latest so far holds for all behind it
         is_other = (calls[1:] == calls[:-1]) & ((sha[1:] != sha[:-1]) | is_error[:-1])
         found = np.full(len(self), -1, dtype=np.int64)
         found[rows[1:][is_other]] = rows[:-1][is_other]

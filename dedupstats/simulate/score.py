@@ -142,7 +142,7 @@ class Example(NamedTuple):
 Group = dict[Verdict, Tally]
 
 _Part = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
-"""session keys, numbers of verdicts, and the fields of a tally in rows; a column for each pair that occurs"""
+"""names (numbers), numbers in `VERDICTS`, fields of a tally in rows; a column for each pair that occurs"""
 
 _PARTS = 64
 """so many are put together at once"""
@@ -155,20 +155,11 @@ class BySession(Mapping[int, Group]):
     a replay holds in memory.
 
     Args:
-        keys: Session keys; one may come several times.
-        verdicts: Numbers in `VERDICTS`.
-        sums: The fields of a tally, one row each.
+        part: What there is, as `summed` makes it; None: nothing yet.
     """
 
-    def __init__(
-        self,
-        keys: NDArray[Any] | None = None,
-        verdicts: NDArray[Any] | None = None,
-        sums: NDArray[Any] | None = None,
-    ) -> None:
-        self._parts: list[_Part] = []
-        if keys is not None and verdicts is not None and sums is not None and len(keys):
-            self._parts.append((keys, verdicts, sums))
+    def __init__(self, part: _Part | None = None) -> None:
+        self._parts = [] if part is None else [part]
 
     def add(self, other: BySession) -> None:
         """Take up what another chunk has."""

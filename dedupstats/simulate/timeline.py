@@ -336,7 +336,8 @@ class Timeline:
             )
             store.query_sparingly(_COSTS.format(sums=", ".join(own)))
         store.query_sparingly(_FAMILIES)
-        store.query_sparingly(_LIVED)
+        if scope == "history":
+            store.query_sparingly(_LIVED)
         store.query_sparingly(
             _EVENTS.format(groups=_LIVES[scope], process=process, place=_PLACES[scope], clocks=_CLOCKS[scope])
         )

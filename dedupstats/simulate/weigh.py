@@ -79,7 +79,7 @@ def score(
     """
     counted = chunk.columns["is_counted"]
     numbers = _Numbers()
-    given = np.fromiter(map(numbers.__getitem__, map(_REASON, answers)), np.int8, len(answers))
+    given = np.fromiter(map(numbers.__getitem__, map(_REASON, answers)), np.int32, len(answers))
     keep = counted[judged.row]
     kept = Judged(*(column[keep] for column in judged))
     weighed = _elided(chunk, kept.row, kept.marker_bytes)
@@ -157,7 +157,7 @@ def _weighed(chunk: Chunk, judged: Judged, weighed: NDArray[Any]) -> Score:
     for number, group in _groups(judged, weighed, columns["tool_no"][judged.row]).items():
         # one name can be several tools, which differ in what is known of them
         add(found.tools.setdefault(chunk.tools[number], {}), group)
-    found.sessions = BySession(*summed(columns["session_key"][judged.row], judged.verdict, weighed))
+    found.sessions = BySession(summed(columns["session_key"][judged.row], judged.verdict, weighed))
     sound = judged.verdict == _SOUND
     for name in Beside:
         chosen = sound & getattr(judged, name.value)

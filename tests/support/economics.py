@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedupstats.economics.carry import Cashier
-from dedupstats.economics.cost import Parts, Usage
+from dedupstats.economics.cost import Usage
 from dedupstats.economics.events import Asked, Entered, legs
 from dedupstats.economics.families import Counts, Visible
 from dedupstats.economics.prices import Prices, parse_overrides
@@ -29,6 +30,57 @@ PRICES = Prices(
     )
 )
 """those of the hand vectors (token-economics.md 8), for the model `hand`"""
+
+
+class Parts(NamedTuple):
+    """Tokens by what they were charged as."""
+
+    read: float = 0.0
+    write_1h: float = 0.0
+    write_5m: float = 0.0
+    uncached: float = 0.0
+
+    @property
+    def tokens(self) -> float:
+        """All of them."""
+        return self.read + self.write_1h + self.write_5m + self.uncached
+
+    def cost(self, rates: Rates) -> float:
+        """What they cost, µ$."""
+        return (
+            self.read * rates.read
+            + self.write_1h * rates.write_1h
+            + self.write_5m * rates.write_5m
+            + self.uncached * rates.input
+        )
+
+    def __add__(self, other: object) -> Parts:
+        """Parts together (a tuple would be made longer)."""
+        if not isinstance(other, Parts):
+            return NotImplemented
+        return Parts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def bounds(usage: Usage) -> tuple[float, float, float, float, float]:
+    """Where the parts of a prompt begin and end: read, written for 1 h, for 5 min, uncached (2.2).
+
+    The hour stands before the five minutes because the API wants longer entries first.
+    """
+    first = usage.read
+    second = first + usage.write_1h
+    third = second + usage.write_5m
+    return 0.0, first, second, third, third + usage.uncached
+
+
+def parts_between(usage: Usage, low: float, high: float) -> Parts:
+    """How a request charged the positions from `low` to `high` of its prompt.
+
+    Example:
+        >>> parts_between(Usage(10, 4990, 2000, 0), 5200, 7000)
+        Parts(read=0.0, write_1h=0.0, write_5m=1790.0, uncached=10.0)
+    """
+    edges = bounds(usage)
+    return Parts(*(max(0.0, float(min(high, end) - max(low, begin))) for begin, end in pairwise(edges)))
 
 
 def asked(

@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.economics import PRICES, asked, by_position, cost, result, text
+from support.economics import PRICES, Parts, asked, by_position, cost, parts_between, result, text
 
 from dedupstats.economics import metering
 from dedupstats.economics.carry import Cashier
 from dedupstats.economics.cost import (
     Borne,
     EntryElision,
-    Parts,
     Usage,
     all_hit_cost,
     modelled_usage,
-    parts_between,
 )
 from dedupstats.economics.events import Asked, Left, legs, singles
 from dedupstats.economics.families import Visible
