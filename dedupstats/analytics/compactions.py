@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dedupstats.economics.compaction import GrowthStep, is_limited, replay, summary_call, trigger
 from dedupstats.economics.tokens import FRAMING, Level
-from dedupstats.history.costs import USD, price_list, session_chunks
+from dedupstats.history.costs import USD, session_chunks
 from dedupstats.history.course import Came, Gone, Sent, courses
+from dedupstats.history.pricing import price_list
 from dedupstats.model import BoundaryKind
 from dedupstats.simulate.run import simulate
 from dedupstats.simulate.verdicts import VERDICTS, Verdict

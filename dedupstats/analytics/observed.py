@@ -14,7 +14,7 @@ from dedupstats.analytics.intervals import clopper_pearson
 from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window
 from dedupstats.economics.rebound import break_even, expected_saving
-from dedupstats.history.costs import basis
+from dedupstats.history.pricing import basis
 from dedupstats.simulate.stubs import StubVerdict, stubs
 
 if TYPE_CHECKING:

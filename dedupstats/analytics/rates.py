@@ -15,7 +15,7 @@ from dedupstats.analytics.tallies import Cell, Counted, Tally, tally_of
 from dedupstats.analytics.units import TOKEN_RULES, InputSide, TokenRule, Unit, check_unit, input_side
 from dedupstats.analytics.window import Window, day_start, fixed_offset, local_zone, zone_info
 from dedupstats.errors import UsageError
-from dedupstats.history.costs import basis
+from dedupstats.history.pricing import basis
 from dedupstats.model import Class
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dedupstats.analytics.rtk_bounds import rtk_bounds
 from dedupstats.analytics.units import input_side
 from dedupstats.analytics.window import Window, check_names, local_zone, near
 from dedupstats.errors import NothingFoundError, UsageError
-from dedupstats.history.costs import basis
+from dedupstats.history.pricing import basis
 from dedupstats.model import ReadOnly
 from dedupstats.policies.parameters import Words
 from dedupstats.simulate import run

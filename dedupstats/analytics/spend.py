@@ -14,7 +14,7 @@ from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window, fixed_offset, local_zone, zone_info
 from dedupstats.economics.prompt import Kind
 from dedupstats.errors import UsageError
-from dedupstats.history.costs import basis
+from dedupstats.history.pricing import basis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

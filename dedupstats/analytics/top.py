@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dedupstats.analytics.units import exact_sum
 from dedupstats.analytics.window import Window
-from dedupstats.history.costs import basis
+from dedupstats.history.pricing import basis
 
 if TYPE_CHECKING:
     from datetime import datetime

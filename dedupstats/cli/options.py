@@ -174,7 +174,7 @@ def reprice(db: Path | None) -> None:
         UsageError: Prices of your own cannot be read.
     """
     from dedupstats.errors import StoreError
-    from dedupstats.history.costs import is_priced, price_list, settle_costs
+    from dedupstats.history.pricing import is_priced, price_list
     from dedupstats.store import open_store
 
     prices = price_list()
@@ -182,6 +182,8 @@ def reprice(db: Path | None) -> None:
         is_fresh = is_priced(store, prices) or not store.query("select 1 from unit limit 1")
     if is_fresh:
         return
+    from dedupstats.history.costs import settle_costs
+
     try:
         with open_store(db) as store, store.transaction():
             settle_costs(store, prices)

@@ -11,8 +11,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dedupstats.economics.families import family_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,6 +29,9 @@ def tokenizer_of(model: str) -> Callable[[str], int] | None:
 
     Only models known to use o200k are counted: of an unknown one the count would tell nothing.
     """
+    # most imports of a day have nothing to count
+    from dedupstats.economics.families import family_of
+
     family = family_of(model)
     if family is None or family.over_o200k is None or _encoding() is None:
         return None

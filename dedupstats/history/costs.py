@@ -1,12 +1,10 @@
 """What requests and emissions cost: rows go through the economics and come back as tables of `derived`.
 
-Figures depend on the price list, so the store notes which one they are from; `refresh` makes them anew when
-that is another one.
+Figures depend on the price list: `pricing` tells which one a store's are from.
 """
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict, deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,24 +13,19 @@ from dedupstats.collector import collector_off
 from dedupstats.economics.cost import Usage
 from dedupstats.economics.events import Asked, Entered, Left, legs
 from dedupstats.economics.families import Counts, Visible
-from dedupstats.economics.prices import Prices, parse_overrides
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import EXTRAS, Entry
-from dedupstats.errors import UsageError
+from dedupstats.history.pricing import stamp
 from dedupstats.history.within import Within
 from dedupstats.model import BoundaryKind, Class, ContextKind, EnteredKind
-from dedupstats.paths import expanded, plain_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from dedupstats.economics.carry import Costs
     from dedupstats.economics.events import Event, Leg
+    from dedupstats.economics.prices import Prices
     from dedupstats.store import Store
-
-VARIABLE = "DEDUPSTATS_PRICES"
-REVISION = 4
-"""Of the rules here and in the economics: a store with figures of another one gets new ones."""
 
 USD = 1e-6
 """a millionth of a dollar, in which the economics counts"""
@@ -43,52 +36,6 @@ _KEPT = 100_000
 """rows of whole chunks that are kept until they are needed again: about 70 MB"""
 _FALLBACK = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1e6)
 """when requests are priced if no record of the store has a time, microseconds UTC"""
-
-
-def price_list(environment: Mapping[str, str] | None = None) -> Prices:
-    """The price list: genai-prices, with the user's own prices on top if there is a file of them.
-
-    Args:
-        environment: Environment variables; `DEDUPSTATS_PRICES` names the file; else `dedupstats/prices.toml`
-            in the folder of settings is read if it is there.
-
-    Raises:
-        DedupstatsError: What the variable names is no plain file.
-        UsageError: The file that the variable names cannot be read, or what it says makes no sense.
-    """
-    environment = os.environ if environment is None else environment
-    named = environment.get(VARIABLE)
-    if named:
-        path = expanded(named)
-    else:
-        from platformdirs import user_config_path
-
-        path = user_config_path("dedupstats", appauthor=False) / "prices.toml"
-        # a folder that may not be read is none: not an error
-        if not os.path.isfile(path):  # noqa: PTH113
-            return Prices()
-    try:
-        text = plain_file(path, f"name a file in {VARIABLE}").read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "no UTF-8"
-        raise UsageError(f"cannot read the prices {path}: {reason}", f"check {VARIABLE}") from error
-    return Prices(parse_overrides(text, str(path)))
-
-
-def stamp(prices: Prices) -> str:
-    """What figures of these prices and of these rules are marked with."""
-    return f"{REVISION} {prices.stamp}"
-
-
-def basis(store: Store) -> str | None:
-    """Where the prices of the store's figures are from, in words; None: it has no figures yet."""
-    found = store.query("select value from raw.meta where key = 'price_basis'")
-    return found[0][0] if found else None
-
-
-def is_priced(store: Store, prices: Prices) -> bool:
-    """Whether the figures of the store are of these prices."""
-    return store.query("select value from raw.meta where key = 'prices'") == [(stamp(prices),)]
 
 
 def settle_costs(store: Store, prices: Prices) -> None:

@@ -12,7 +12,7 @@ from dedupstats.analytics.rates import DEFAULT_RULES, RULES
 from dedupstats.analytics.tallies import FLOOR_BYTES
 from dedupstats.analytics.units import TOKEN_RULES
 from dedupstats.analytics.window import Window, local_zone
-from dedupstats.history.costs import is_priced, price_list
+from dedupstats.history.pricing import is_priced, price_list
 from dedupstats.report import build_corpus, build_rtk, money, rate_tables
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_calls import calls

@@ -12,7 +12,7 @@ from dedupstats.analytics.spend import Slice, spend
 from dedupstats.analytics.top import top
 from dedupstats.economics.prompt import Kind
 from dedupstats.economics.tokens import BANDS, Level
-from dedupstats.history.costs import basis, is_priced, price_list
+from dedupstats.history.pricing import basis, is_priced, price_list
 from dedupstats.report import money, observed_tables, spend_tables
 from dedupstats.report.blocks import plural
 from dedupstats.report.build_compactions import compacted

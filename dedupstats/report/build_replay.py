@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dedupstats.analytics.units import input_side
-from dedupstats.history.costs import basis, is_priced, price_list
+from dedupstats.history.pricing import basis, is_priced, price_list
 from dedupstats.report import policy_words as words
 from dedupstats.report.blocks import pct, plural
 from dedupstats.report.build_changes import changes, ways

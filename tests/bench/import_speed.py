@@ -6,6 +6,9 @@ B-import reads each line, parses it with orjson and hashes the text of its tool 
 that a user's import does: recognition, every column, the store on disk, the history settled. Both run in
 turn in one process; CPU time is compared (a busy machine makes wall time useless) and the median of the
 ratios printed, with peak memory measured in a process of its own.
+
+Below it stand parts of an import, and what of it is spent in libraries alone: no Python of ours is in that,
+so whatever the program did otherwise, it could not be faster with these libraries and this store.
 """
 
 from __future__ import annotations
@@ -17,13 +20,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import orjson
 from made_up import write_sessions
 
 from dedupstats import history, import_paths, open_store
+from dedupstats.history import costs
 from dedupstats.sources.base import MAX_LINE_BYTES, FileInfo, Names, Reading, Unit
 from dedupstats.sources.claude_code import ClaudeCode
 from dedupstats.sources.claude_code.reader import ROWS
@@ -31,9 +38,11 @@ from dedupstats.sources.claude_code.rows import Block, Row, is_record, prepare
 from dedupstats.sources.claude_code.tools import Calls
 from dedupstats.sources.lines import JsonLines
 from dedupstats.sources.measure import measure
+from dedupstats.store import store
+from dedupstats.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 GOAL, STRETCH = 0.45, 0.55
 
@@ -107,6 +116,64 @@ def settle(db: Path) -> int:
     return 0
 
 
+class Clock:
+    """CPU seconds spent in functions while they are watched; one called by another counts once."""
+
+    def __init__(self) -> None:
+        self.spent: Counter[str] = Counter()
+        self._depth = 0
+
+    @contextmanager
+    def watch(self, label: str, *places: tuple[object, str]) -> Iterator[None]:
+        """Count what the functions of these names take."""
+        with ExitStack() as patches:
+            for owner, name in places:
+                timed = self._timed(label, getattr(owner, name))
+                patches.enter_context(mock.patch.object(owner, name, timed))
+            yield
+
+    def _timed(self, label: str, function: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object, **named: object) -> object:
+            begin = time.process_time()
+            self._depth += 1
+            try:
+                return function(*arguments, **named)
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.spent[label] += time.process_time() - begin
+
+        return run
+
+
+def costs_apart(folder: Path, db: Path) -> dict[str, float]:
+    """CPU seconds of an import: what costs take, and of the rest what DuckDB's statements do."""
+    clock = Clock()
+    statements = [(Store, name) for name in ("query", "append", "arrays", "checkpoint")]
+    with (
+        clock.watch("costs", (costs, "settle_costs")),
+        clock.watch("DuckDB", *statements, (store, "_migrate"), (store, "_connect")),
+    ):
+        whole, _ = cpu(whole_import, folder, db)
+    return {"whole": whole, **clock.spent}
+
+
+def libraries(paths: list[Path]) -> dict[str, float]:
+    """CPU seconds of what libraries do with the logs: decoding, hashing, counting."""
+    chunks = [path.read_bytes() for path in paths]
+    texts = [
+        block.content.encode()
+        for chunk in chunks
+        for row in ROWS.decode_lines(chunk)
+        for block in (row.message.content if row.message and isinstance(row.message.content, list) else ())
+        if isinstance(block, Block) and isinstance(block.content, str)
+    ]
+    return {
+        "decoding": cpu(lambda: sum(len(ROWS.decode_lines(chunk)) for chunk in chunks))[0],
+        "hashing": cpu(lambda: sum(len(hashlib.sha256(text).digest()) for text in texts))[0],
+    }
+
+
 def parts(paths: list[Path], db: Path) -> dict[str, float]:
     """CPU seconds of parts of an import, each by itself; what is left is writing and finding files."""
     calls: list[tuple[str, bytes, str | None]] = []
@@ -167,6 +234,15 @@ def main(megabytes: int = 200, rounds: int = 5) -> None:
         unit = statistics.median(bares)
         for part, spent in parts(paths, db).items():
             print(f"{spent / unit:5.2f} of B-import: {part}")
+        apart = costs_apart(folder, db)
+        without = apart["whole"] - apart["costs"]
+        alone = {"DuckDB": apart["DuckDB"], **libraries(paths)}
+        print(
+            f"{apart['costs'] / unit:5.2f} of B-import: costs; without them the speed is {unit / without:.2f}"
+        )
+        for part, spent in alone.items():
+            print(f"{spent / unit:5.2f} of B-import in libraries: {part}")
+        print(f"libraries alone, without costs: speed {unit / sum(alone.values()):.2f}")
         memory = peak_memory(folder, db)
         print(f"store {db.stat().st_size / 1e6:.0f} MB, peak memory {memory:.0f} MB (goal < 400)")
 

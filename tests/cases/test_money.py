@@ -13,7 +13,7 @@ from support.pipeline import Log, write
 from dedupstats import build_report, import_paths, open_store
 from dedupstats.analytics.spend import Spend, spend
 from dedupstats.economics.prices import Prices, parse_overrides
-from dedupstats.history.costs import price_list
+from dedupstats.history.pricing import price_list
 from dedupstats.report import terminal
 from dedupstats.report.spend_tables import notes
 

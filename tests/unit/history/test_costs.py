@@ -10,7 +10,8 @@ from support.session_t import session_t
 
 from dedupstats import import_paths, open_store
 from dedupstats.errors import UsageError
-from dedupstats.history.costs import basis, is_priced, price_list, settle_costs, stamp
+from dedupstats.history.costs import settle_costs
+from dedupstats.history.pricing import basis, is_priced, price_list, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

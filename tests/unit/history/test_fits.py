@@ -11,6 +11,7 @@ from support.pipeline import Log
 from dedupstats import import_paths, open_store
 from dedupstats.economics.families import Classes, Counts
 from dedupstats.history import costs
+from dedupstats.history.pricing import price_list
 from dedupstats.sources.measure import measure
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def test_what_memory_does_not_hold_is_read_again(
     whole = [store.query(f"from derived.{table} order by all") for table in tables]
     monkeypatch.setattr(costs, "_ROWS", 50)
     monkeypatch.setattr(costs, "_KEPT", kept)
-    costs.settle_costs(store, costs.price_list({}))
+    costs.settle_costs(store, price_list({}))
     assert [store.query(f"from derived.{table} order by all") for table in tables] == whole
 
 

@@ -14,7 +14,7 @@ from dedupstats.analytics.calibration import calibration
 from dedupstats.analytics.window import Window
 from dedupstats.economics.families import family_of
 from dedupstats.economics.fit import LEAST_BYTES
-from dedupstats.history.costs import VARIABLE
+from dedupstats.history.pricing import VARIABLE
 from dedupstats.report import document, html, markdown, outline_economics, terminal
 from dedupstats.report.build import build
 
