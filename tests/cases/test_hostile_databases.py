@@ -216,7 +216,7 @@ def test_more_text_than_the_memory_of_an_import_holds(
 def test_long_texts_fill_a_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store) -> None:
     monkeypatch.setattr("dedupstats.ingest.write.BATCH_BYTES", 5000)
     commits = []
-    monkeypatch.setattr("dedupstats.ingest.gc.collect", commits.append)
+    monkeypatch.setattr("dedupstats.ingest.take.gc.collect", commits.append)
     for number in range(3):
         rtk.write_history(tmp_path / f"{number}.db", commands=[ROW._replace(original_cmd=f"{number}" * 5001)])
     rtk.write_history(tmp_path / "3.db", commands=[ROW])

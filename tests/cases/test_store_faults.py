@@ -208,7 +208,7 @@ def test_x02_the_next_import_settles_what_a_killed_one_left(logs: Path, db: Path
     unsettled = """
         import os, signal, sys
         from dedupstats import import_paths, open_store
-        from dedupstats.ingest import history
+        from dedupstats import history
         history.complete = lambda store: os.kill(os.getpid(), signal.SIGKILL)
         with open_store(sys.argv[2]) as store:
             import_paths(store, [sys.argv[1]])
