@@ -49,6 +49,7 @@ format: $(VENV)/.dev ## Rewrite the code in the house style
 
 bench: $(VENV)/.dev ## Print the benchmark ratios (takes minutes)
 	$(BIN)/python tests/bench/import_speed.py
+	$(BIN)/python tests/bench/least_import.py
 	$(BIN)/python tests/bench/warm_import.py
 	$(BIN)/python tests/bench/rates_speed.py
 	$(BIN)/python tests/bench/token_error.py

@@ -15,6 +15,7 @@ BENCH = Path(__file__).parents[1] / "bench"
     ("script", "arguments"),
     [
         ("import_speed.py", ["1", "1"]),
+        ("least_import.py", ["1", "1"]),
         ("warm_import.py", ["5"]),
         ("rates_speed.py", ["500"]),
         ("simulate_speed.py", ["2000", "1"]),
