@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dedupstats.economics.prices import Rates
-
     Numbers = NDArray[Any]
 
 TTL_5M, TTL_1H = 300.0, 3600.0
@@ -52,17 +50,6 @@ def modelled_usage(
     if not bills_writes:
         return Usage(rest, read, 0, 0)
     return Usage(0, read, 0, rest) if ttl > TTL_5M else Usage(0, read, rest, 0)
-
-
-def all_hit_cost(tokens: float, requests: int, rates: Rates) -> float:
-    """Carrying cost of tokens over so many requests that all hit the cache, µ$ (2.3).
-
-    Example:
-        >>> from dedupstats.economics.prices import Rates
-        >>> round(all_hit_cost(1800, 3, Rates(3, 0.3, 3.75, 6, 15)), 6)
-        7830.0
-    """
-    return tokens * (rates.write_5m + (requests - 1) * rates.read) if requests > 0 else 0.0
 
 
 # -- changes -------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dedupstats.errors import DedupstatsError, UsageError
 from dedupstats.paths import expanded
@@ -36,7 +36,6 @@ Kind = Literal["text", "figure", "int", "bytes", "percent", "raw", "float", "boo
 counts, shown with separators and units; `percent` is a share, 0 to 1; `raw` is an integer shown as it is."""
 
 Format = Literal["table", "md", "csv", "json", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 _Name = TypeVar("_Name", bound=str)
 
 _INTEGERS = ("int", "bytes", "raw")

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import duckdb
 import pytest
@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from support.command import run
 from support.judged import Result, put
 
-from dedupstats.report.tables import FORMATS, Column, Table, written
+from dedupstats.report.tables import Column, Format, Table, written
 from dedupstats.store import open_store
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_u15_stdout_is_strict_json_and_notes_go_to_stderr(tmp_path: Path) -> Non
 
 def test_x12_lone_surrogates_and_every_format_is_valid_utf8() -> None:
     table = Table("t\ud800", (Column("a"),), [("a\ud83d",)], ("n\udfff",))
-    for form in FORMATS:
+    for form in get_args(Format):
         data = written(table, form)
         if form != "parquet":
             assert (data if isinstance(data, bytes) else data.encode()).decode()

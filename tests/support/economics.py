@@ -1,4 +1,4 @@
-"""Contexts to cost, built in few words; and a reading of a prompt, position by position."""
+"""Contexts to cost, built in few words; a reading of a prompt, position by position; the all-hit model."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ PRICES = Prices(
     )
 )
 """those of the hand vectors (token-economics.md 8), for the model `hand`"""
+
+
+def all_hit_cost(tokens: float, requests: int, rates: Rates) -> float:
+    """Carrying cost of tokens over so many requests that all hit the cache, µ$ (2.3)."""
+    return tokens * (rates.write_5m + (requests - 1) * rates.read) if requests > 0 else 0.0
 
 
 class Parts(NamedTuple):

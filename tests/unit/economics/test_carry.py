@@ -10,17 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.economics import PRICES, Parts, asked, by_position, cost, parts_between, result, text
+from support.economics import (
+    PRICES,
+    Parts,
+    all_hit_cost,
+    asked,
+    by_position,
+    cost,
+    parts_between,
+    result,
+    text,
+)
 
 from dedupstats.economics import metering
 from dedupstats.economics.carry import Cashier
-from dedupstats.economics.cost import (
-    Borne,
-    EntryElision,
-    Usage,
-    all_hit_cost,
-    modelled_usage,
-)
+from dedupstats.economics.cost import Borne, EntryElision, Usage, modelled_usage
 from dedupstats.economics.events import Asked, Left, legs, singles
 from dedupstats.economics.families import Visible
 from dedupstats.economics.prices import Rates
