@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from enum import StrEnum
+from itertools import accumulate, compress
+from operator import sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,14 +67,10 @@ class Prompt:
         """Keep these pieces alone; what stood behind a lost one moves up."""
         wanted = set(pieces)
         edges = self._tokens()
-        kept = [
-            (piece, high - low)
-            for piece, low, high in zip(self.pieces, edges, edges[1:], strict=False)
-            if piece in wanted
-        ]
-        self._begin([], [0.0])
-        for piece, size in kept:
-            self.add(piece, size)
+        sizes = list(map(sub, edges[1:], edges))
+        stays = [size > 0 and piece in wanted for piece, size in zip(self.pieces, sizes, strict=True)]
+        ends = accumulate(compress(sizes, stays), initial=0.0)
+        self._begin(list(compress(self.pieces, stays)), list(ends))
 
     def start_of(self, piece: int) -> float | None:
         """Where a piece begins; None: it is not there."""
