@@ -32,6 +32,8 @@ STALE_SECONDS = 3600
 """age from which a copy can be stale: of a process elsewhere (a container) nobody here knows that it lives"""
 COPY_TRIES = 4
 """how often a database is copied anew because its owner wrote to it meanwhile"""
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""how SQLite tells of a damaged file: Python cannot read its words where they quote bytes that are no text"""
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 256 * 1024
 HEAD_LINES = 64
@@ -144,16 +146,14 @@ class Probe:
                 )
                 for name in names
             }
-        except sqlite3.Error as error:
-            raise UnreadableUnitError(
-                f"{self.path}: damaged SQLite file ({error})", "restore it from a backup, or leave it out"
-            ) from error
+        except DAMAGE as error:
+            raise damaged(self.path, error) from error
 
     def row_id(self, table: str) -> str | None:
         """What the numbers of a table's rows are called in SQL; None if it has none (WITHOUT ROWID).
 
         Raises:
-            sqlite3.Error: The database is damaged.
+            sqlite3.Error, UnicodeDecodeError: The database is damaged (`DAMAGE`).
         """
         # a column of that name would stand before the number, and may hold anything
         taken = {name.lower() for name in self.tables[table]}
@@ -176,7 +176,7 @@ class Probe:
             longest: Bytes that a text or blob may have.
 
         Raises:
-            sqlite3.Error: The database is damaged.
+            sqlite3.Error, UnicodeDecodeError: The database is damaged (`DAMAGE`).
         """
         self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
         place = 0
@@ -284,6 +284,14 @@ def _state(path: str) -> list[tuple[int, int] | None]:
         else:
             found.append((status.st_size, status.st_mtime_ns))
     return found
+
+
+def damaged(path: str, error: Exception) -> UnreadableUnitError:
+    """What to say of a database that one of `DAMAGE` was met in."""
+    reason = "its schema is no text" if isinstance(error, UnicodeDecodeError) else error
+    return UnreadableUnitError(
+        f"{path}: damaged SQLite file ({reason})", "restore it from a backup, or leave it out"
+    )
 
 
 def _quoted(name: str) -> str:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import re
 import reprlib
-import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from dedupstats.errors import UnreadableUnitError
 from dedupstats.model import FileCount, Ignored, RtkCommand, RtkHookDecision, RtkOutput
 from dedupstats.sources.base import LARGEST, Capabilities, Claim, Faults, hash64, plausible_time
 from dedupstats.sources.measure import sha64, to_storable
-from dedupstats.sources.probe import Probe
+from dedupstats.sources.probe import DAMAGE, Probe, damaged
 from dedupstats.sources.rtk_places import places
 from dedupstats.sources.rtk_rules import ROWS
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
@@ -143,9 +142,8 @@ def _read(probe: Probe, reading: Reading) -> Iterator[Record]:
                 tally.ignored += count
                 if count:
                     yield Ignored(probe.path, to_storable(table), count)
-    except sqlite3.Error as error:
-        message = f"{probe.path}: damaged SQLite file ({error})"
-        raise UnreadableUnitError(message, "restore it from a backup, or leave it out") from error
+    except DAMAGE as error:
+        raise damaged(probe.path, error) from error
     yield from tally.faults.rest()
     records = tally.used + tally.ignored + tally.faults.count
     yield FileCount(probe.path, records, tally.used, 0, tally.ignored, tally.faults.count, False)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 import reprlib
-import sqlite3
 from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedupstats.errors import UnreadableUnitError
 from dedupstats.sources.base import has_many_values, parse_json, plausible_time
 from dedupstats.sources.docker_agent.messages import text_of, truth
 from dedupstats.sources.measure import to_bytes
-from dedupstats.sources.probe import DOCUMENT_BYTES
+from dedupstats.sources.probe import DAMAGE, DOCUMENT_BYTES, damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -250,10 +248,9 @@ def sessions_of_database(probe: Probe, longest: int) -> Iterator[Session | Probl
                 continue
             row = dict(zip(_SESSION_COLUMNS, values, strict=True))
             rows[text_of(row["id"])] = row
-    except sqlite3.Error as error:
+    except DAMAGE as error:
         if not rows:
-            message = f"{probe.path}: damaged SQLite file ({error})"
-            raise UnreadableUnitError(message, "restore it from a backup, or leave it out") from error
+            raise damaged(probe.path, error) from error
         problem = Problem(0, f"list of sessions is damaged after {len(rows)} ({error})")
     found: dict[str, Session] = {}
     known = frozenset(rows)
@@ -274,7 +271,7 @@ def sessions_of_database(probe: Probe, longest: int) -> Iterator[Session | Probl
                     yield values
                 else:
                     yield from _sessions_of_list(session, values, known)
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             yield Problem(0, f"session {name} cannot be read ({error})")
     if problem:
         yield problem
@@ -287,7 +284,7 @@ def orphans(probe: Probe) -> int:
     query = "select count(*) from session_items where session_id not in (select id from sessions)"
     try:
         return int(probe.database.execute(query).fetchone()[0])
-    except sqlite3.Error:
+    except DAMAGE:
         return 0
 
 

@@ -206,6 +206,17 @@ def test_a_truncated_database_is_said_to_be_damaged(tmp_path: Path, length: int)
         _ = (found.tables, found.database.execute("select * from t").fetchall())
 
 
+def test_damage_that_sqlite_tells_of_in_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "a.db",
+        "create table t (x)",
+        "pragma writable_schema = on",
+        "update sqlite_master set name = cast(x'8e' as text), sql = 'none'",
+    )
+    with probe(path) as found, pytest.raises(UnreadableUnitError, match=r"damaged SQLite file .*no text"):
+        _ = found.tables
+
+
 def test_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = database(tmp_path / "a.db", "create table t (x)")
 
