@@ -319,16 +319,19 @@ def _row_id(probe: Probe) -> str:
 
 
 def _values(probe: Probe, numbers: list[Any], longest: int) -> Iterator[tuple[Any, ...] | None]:
-    """The columns of a session's items, one item at a time; None for one that is too long."""
+    """The columns of a session's items, one item at a time; None for one that is too long.
+
+    Without any for one that is not there: a damaged index may name it all the same.
+    """
     query = f"select {_selected(_ITEM_COLUMNS, probe.tables['session_items'])} from session_items"
     for number in numbers:
-        yield from probe.select(f"{query} where {_row_id(probe)} = ?", (number,), longest=longest)
+        yield next(probe.select(f"{query} where {_row_id(probe)} = ?", (number,), longest=longest), ())
 
 
 def _items(
     probe: Probe, numbers: list[Any], known: frozenset[str], longest: int, *, implicit: bool
 ) -> Iterator[Item]:
-    """The items of a session, one by one: one that is too long, or has no number, costs itself."""
+    """The items of a session, one by one: one that is too long, gone, or has no number, costs itself."""
     columns = probe.tables["session_items"]
     names = [name if name in columns else f"no {name}" for name in _ITEM_COLUMNS]
     for number, values in zip(numbers, _values(probe, numbers, longest), strict=True):
@@ -336,6 +339,8 @@ def _items(
             yield Item(0, "", problem=f"id is {reprlib.repr(number)}, no whole number")
         elif values is None:
             yield Item(number, "", problem=f"longer than {longest} bytes")
+        elif not values:
+            yield Item(number, "", problem="an index of the database names it, and it is not there")
         else:
             yield _item_of_row(number, dict(zip(names, values, strict=True)), known, implicit=implicit)
 

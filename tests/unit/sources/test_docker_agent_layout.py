@@ -38,6 +38,7 @@ from dedupstats.model import (
     Context,
     ContextKind,
     Emission,
+    FileCount,
     Ignored,
     Request,
     Skipped,
@@ -340,6 +341,30 @@ def test_bad_rows_are_skipped_with_their_place_and_reason(tmp_path: Path) -> Non
     reason = "session s: message_json is no JSON object"
     assert [(r.line, r.reason) for r in of(found, Skipped)] == [(n, reason) for n in (2, 3, 4, 5)]
     assert [(r.type, r.records) for r in of(found, Ignored)] == [("item without a type", 1)]
+
+
+def test_a_row_that_only_a_damaged_index_knows_costs_itself(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "session.db", NEWEST, session("s", [user("go", 1), user("on", 2), user("so", 3)])
+    )
+    with closing(sqlite3.connect(path)) as connection:
+        columns = "type, name, tbl_name, rootpage, sql"
+        (index,) = connection.execute(
+            f"select {columns} from sqlite_master where name = 'idx_items'"
+        ).fetchall()
+    allowed = "pragma writable_schema = on"
+    change(path, allowed, "delete from sqlite_master where name = 'idx_items'")
+    # without its index, which is put back as it was
+    change(path, "delete from session_items where id = 2")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(allowed)
+        connection.execute(f"insert into sqlite_master ({columns}) values (?, ?, ?, ?, ?)", index)
+    found = records(path)
+    assert [(r.line, r.reason) for r in of(found, Skipped)] == [
+        (2, "session s: an index of the database names it, and it is not there")
+    ]
+    (count,) = of(found, FileCount)
+    assert (count.records, count.used, count.skipped) == (3, 2, 1)
 
 
 def test_bad_lists_are_skipped_with_their_place_and_reason(tmp_path: Path) -> None:
